@@ -1,0 +1,20 @@
+"""The paper in pure torch: drift, stability, advantages, schedule, log-probs (arXiv:2609.40360)."""
+
+from scapo.algorithm.advantage import augmented_advantage, outcome_advantage
+from scapo.algorithm.checks import NonFiniteError, ShapeError
+from scapo.algorithm.drift import probability_drift
+from scapo.algorithm.logprobs import selected_logprobs
+from scapo.algorithm.schedule import LambdaSchedule
+from scapo.algorithm.stability import group_stability, semifactual_correction
+
+__all__ = [
+    "LambdaSchedule",
+    "NonFiniteError",
+    "ShapeError",
+    "augmented_advantage",
+    "group_stability",
+    "outcome_advantage",
+    "probability_drift",
+    "selected_logprobs",
+    "semifactual_correction",
+]
