@@ -1,0 +1,59 @@
+"""`scenario_wrap`: the original text inside a light frame."""
+
+from scapo.perturb.checks.refusal import Refusal
+from scapo.perturb.lexicon import word_list
+from scapo.perturb.spans import spans
+from scapo.perturb.tokens import Tokens, tokens
+
+MAX_FRAME_WORDS = 25
+
+
+def check_wrap(original: str, text: str) -> Refusal | None:
+    """Refuses a frame that is long, or brings a number, a formula, a hint, or changes the original words."""
+    frame = _frame(tokens(original), tokens(text))
+    if frame is None:
+        return Refusal("original_changed", "The original text does not stand unchanged inside the frame.")
+    return frame_refusal(frame)
+
+
+def frame_refusal(frame: str) -> Refusal | None:
+    """Refuses what no added phrase may hold."""
+    found = spans(frame)
+    if any(span.value is not None for span in found):
+        return Refusal("new_number", f"The frame '{frame}' brings a number or a number word.")
+    if any(span.kind == "math" for span in found):
+        return Refusal("new_math", f"The frame '{frame}' brings math, a label or a formula.")
+    words = [span.text.lower() for span in found]
+    if not words:
+        return Refusal("empty_frame", "The frame has no words.")
+    if len(words) > MAX_FRAME_WORDS:
+        return Refusal("frame_too_long", f"The frame has {len(words)} words; at most {MAX_FRAME_WORDS} are allowed.")
+    forbidden = sorted(set(words) & word_list("frame_forbidden"))
+    if forbidden:
+        return Refusal("forbidden_word", f"The frame may be a hint or a condition: it says '{forbidden[0]}'.")
+    return None
+
+
+def _frame(old: Tokens, new: Tokens) -> str | None:
+    """What stands in `new` around (or at one place inside) the words of `old`; None when they changed."""
+    extra = len(new.folded) - len(old.folded)
+    if extra <= 0 or extra > 4 * MAX_FRAME_WORDS:
+        return None
+    for lead in range(extra + 1):
+        if new.folded[lead] != old.folded[0]:
+            continue
+        prefix = _common(old.folded, new.folded[lead:])
+        suffix = _common(old.folded[::-1], new.folded[::-1])
+        if prefix + suffix >= len(old.folded):
+            inner = min(prefix, len(old.folded))
+            return new.join(0, lead) + " " + new.join(lead + inner, inner + extra)
+    return None
+
+
+def _common(a: list[str], b: list[str]) -> int:
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
