@@ -1,0 +1,156 @@
+"""`ScapoConfig`: TRL's GRPOConfig with the paper's defaults and the few settings that SCAPO adds."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from trl import GRPOConfig
+
+from scapo.algorithm import LambdaSchedule
+from scapo.errors import ScapoError
+from scapo.perturb.kinds import SEMIFACTUAL, Kind
+
+CHOICES = {
+    "credit": ("semifactual", "outcome"),
+    "objective": ("clipped",),
+    "sign": ("negative", "all", "positive"),
+    "source": ("aligned", "shuffled", "counterfactual"),
+    "dead_groups": ("keep", "skip"),
+}
+TOKEN_REDUCTIONS = ("dapo", "grpo", "bnpo", "dr_grpo")
+"""TRL's `loss_type` values that share the clipped token objective and differ only in how tokens are averaged."""
+
+
+def option(default: Any, text: str) -> Any:
+    """A dataclass field with its help text, as TRL's command-line parser wants it."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass
+class ScapoConfig(GRPOConfig):
+    """Settings of `ScapoTrainer`. Every GRPOConfig field works; the defaults changed here are the paper's.
+
+    The credit (what a token gets) and the objective (how it is optimised) are chosen apart:
+    `credit="outcome"` is GRPO, and so is `lambda_0=0`, bit for bit, without any probing.
+
+    Raises ScapoError, before any model is loaded, for settings that contradict each other or the method.
+    """
+
+    # The paper's optimiser and objective, where TRL's defaults differ.
+    lr_scheduler_type: str = option("constant", "Learning rate schedule.")
+    weight_decay: float = option(0.01, "AdamW weight decay.")
+    epsilon_high: float | None = option(0.28, "Upper clip of the ratio (clip-higher).")
+    delta: float | None = option(10.0, "Dual clip: bound of the ratio where the advantage is negative.")
+    logging_steps: float = option(1, "Optimiser steps between two rows of metrics.jsonl.")
+
+    credit: str = option("semifactual", "'semifactual' (SCAPO) or 'outcome' (GRPO).")
+    objective: str = option("clipped", "'clipped': the ratio clip with dual clip, averaged by `loss_type`.")
+    lambda_0: float = option(0.01, "Weight of the correction while it is on.")
+    n_0: int = option(120, "Optimiser steps, counted from 1, with the correction on; 0 afterwards.")
+    sign: str = option("negative", "Part of the stability that counts: 'negative' (SCAPO), 'all' or 'positive'.")
+    source: str = option("aligned", "'aligned' (SCAPO), or the ablations 'shuffled' and 'counterfactual'.")
+    kinds: list[str] | None = option(None, "Perturbation kinds to probe; all four semifactual ones when unset.")
+    dead_groups: str = option("keep", "'keep' corrects groups whose rewards are all equal, 'skip' leaves them 0.")
+    advantage_eps: float | None = option(
+        1e-6, "Added to the std of the rewards; unset keeps TRL's own advantages (1e-4)."
+    )
+    perturbation_column: str = option("perturbations", "Dataset column with {kind: text or chat messages}.")
+    problem_column: str = option("problem", "Dataset column with the bare problem text inside the prompt.")
+    probe_tokens: int = option(16384, "Tokens (padding included) in one forward pass of the probe.")
+    noise_floor: bool = option(True, "Score the original prompt a second time in a perturbed prompt's place.")
+    run_files: bool = option(True, "Write metrics.jsonl and samples.jsonl to `output_dir`.")
+    samples_per_rollout: int | None = option(None, "Responses written to samples.jsonl per rollout; all when unset.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_choices()
+        self._check_objective()
+        self._check_engine()
+        if self.probes:
+            self._check_probe()
+
+    @property
+    def schedule(self) -> LambdaSchedule:
+        """lambda per optimiser step; zero throughout for the outcome credit."""
+        return LambdaSchedule(self.lambda_0 if self.credit == "semifactual" else 0.0, self.n_0)
+
+    @property
+    def probes(self) -> bool:
+        """Whether any step of the run needs the probe."""
+        return self.schedule.at(1) > 0
+
+    @property
+    def probed_kinds(self) -> tuple[str, ...]:
+        """The perturbation kinds whose drift makes the correction."""
+        if self.source == "counterfactual":
+            return (Kind.COUNTERFACTUAL.value,)
+        return tuple(self.kinds) if self.kinds else tuple(kind.value for kind in SEMIFACTUAL)
+
+    @property
+    def updates_per_rollout(self) -> int:
+        """Optimiser steps that one batch of responses feeds (2 in the paper's runs)."""
+        return max(1, self.steps_per_generation * self.num_iterations // self.gradient_accumulation_steps)
+
+    def _check_choices(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise ScapoError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
+        known = [kind.value for kind in Kind]
+        for kind in self.kinds or ():
+            if kind not in known:
+                raise ScapoError(f"kinds holds {kind!r}; a kind is one of {', '.join(known)}.")
+        _ = self.schedule  # LambdaSchedule checks lambda_0 and n_0
+
+    def _check_objective(self) -> None:
+        if self.loss_type not in TOKEN_REDUCTIONS:
+            raise ScapoError(
+                f"objective is 'clipped', but loss_type is {self.loss_type!r}, an objective of its own. Set loss_type "
+                f"to one of {', '.join(map(repr, TOKEN_REDUCTIONS))} ('dapo' is the paper's token mean)."
+            )
+        if self.importance_sampling_level != "token":
+            raise ScapoError(
+                f"objective is 'clipped', whose ratio is per token, but importance_sampling_level is "
+                f"{self.importance_sampling_level!r}. Leave it at 'token'."
+            )
+        if self.delta is not None and self.delta <= 1 + self.epsilon_high:
+            raise ScapoError(
+                f"delta (dual clip) is {self.delta}, not above the upper clip 1 + epsilon_high = "
+                f"{1 + self.epsilon_high:g}; no ratio would be left unclipped in between. The paper uses 10."
+            )
+
+    def _check_engine(self) -> None:
+        window, rollout = self.gradient_accumulation_steps, self.steps_per_generation * self.num_iterations
+        if window % rollout and rollout % window:
+            raise ScapoError(
+                f"One rollout batch is used in {rollout} micro-batches (steps_per_generation x num_iterations) and an "
+                f"optimiser step takes {window} (gradient_accumulation_steps). One must divide the other, so that "
+                "every step sees whole rollouts."
+            )
+        if self.use_transformers_continuous_batching:
+            raise ScapoError(
+                "use_transformers_continuous_batching is not supported: with bf16 it leaves the trained parameters "
+                "in bf16. Use the default generation, or use_vllm on a GPU."
+            )
+        if self.use_liger_kernel:
+            raise ScapoError(
+                "use_liger_kernel is not supported: it swaps the model's layers after the trainer has patched them. "
+                "TRL's fused head already avoids the full logits; for fast layers set "
+                "model_init_kwargs={'use_kernels': True}."
+            )
+
+    def _check_probe(self) -> None:
+        if not self.temperature > 0:
+            raise ScapoError(f"temperature is {self.temperature}; probing needs log-probs at one above 0.")
+        if self.probe_tokens < 1:
+            raise ScapoError(f"probe_tokens is {self.probe_tokens}; it must be 1 or more.")
+        zero3 = self.deepspeed_plugin is not None and self.deepspeed_plugin.zero_stage == 3
+        if zero3 or self.fsdp:
+            raise ScapoError(
+                "Probing reads the language-model head as one tensor, which FSDP and DeepSpeed ZeRO-3 split over "
+                "processes. Use plain data parallelism or ZeRO-2 here, or the verl engine for sharded models."
+            )
+
+
+def field_names() -> list[str]:
+    """Every setting that a recipe's `trainer` section may hold."""
+    return [item.name for item in fields(ScapoConfig) if item.init]

@@ -1,0 +1,109 @@
+"""Credit: what each token of a response gets, decided after a rollout and applied at every optimiser step.
+
+To add one: a class with the two methods of `Credit`, and a line in CREDITS.
+
+Shape suffixes: _K perturbations, _N responses of this process's rollout batch, _B rows of one micro-batch,
+_T response tokens.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from scapo.algorithm import augmented_advantage, semifactual_correction
+from scapo.engines.trl.config import ScapoConfig
+
+
+@dataclass
+class Rollout:
+    """One batch of responses of this process, rows in dataset order (the groups are still together)."""
+
+    step: int
+    """The first optimiser step it feeds, from 1."""
+    rows: list[dict[str, Any]]
+    prompt_ids: list[list[int]]
+    completion_ids: list[list[int]]
+    mask_NT: Tensor
+    """True at response tokens that count in the loss."""
+    group_N: Tensor
+    """Number of the row's prompt in the whole batch, over all processes."""
+    reward_N: Tensor
+    advantage_N: Tensor
+    dead_N: Tensor
+    """True where all responses of the row's prompt, over all processes, got the same reward."""
+    # What the probe adds.
+    drift_NT: Tensor | None = None
+    """Mean over the perturbations present."""
+    u_NT: Tensor | None = None
+    floor_NT: Tensor | None = None
+    """Drift of the original prompt against itself: noise."""
+    probed_N: Tensor | None = None
+    """True where a row has any perturbation."""
+    correction_NT: Tensor | None = None
+
+
+class Credit(Protocol):
+    """The two moments of token credit."""
+
+    def after_rollout(self, trainer: Any, rollout: Rollout) -> dict[str, Tensor]:
+        """Tensors with one row per response that should travel to the optimiser steps."""
+        ...
+
+    def at_step(self, inputs: dict[str, Any], step: int) -> Tensor:
+        """The advantages of a micro-batch, (B,) or (B, T), at optimiser step `step` (from 1)."""
+        ...
+
+
+class OutcomeCredit:
+    """GRPO: every token of a response gets the response's advantage."""
+
+    def __init__(self, config: ScapoConfig) -> None:
+        pass
+
+    def after_rollout(self, trainer: Any, rollout: Rollout) -> dict[str, Tensor]:
+        return {}
+
+    def at_step(self, inputs: dict[str, Any], step: int) -> Tensor:
+        return inputs["advantages"]
+
+
+class SemifactualCredit:
+    """SCAPO (arXiv:2609.40360, eq. 9): A~ = A + lambda * min(u, 0), lambda by the schedule.
+
+    u is fixed for all optimiser steps that a rollout batch feeds; lambda is looked up at each of them. Where
+    lambda is 0 the advantages are passed on untouched, so the loss is GRPO's bit for bit, and a rollout whose
+    first step has lambda 0 is not probed (lambda never rises again).
+    """
+
+    KEY = "semifactual_correction"
+
+    def __init__(self, config: ScapoConfig) -> None:
+        self.config = config
+        self.schedule = config.schedule
+
+    def after_rollout(self, trainer: Any, rollout: Rollout) -> dict[str, Tensor]:
+        if self.schedule.at(rollout.step) == 0:
+            return {}
+        trainer.probe(rollout)
+        correction_NT = semifactual_correction(
+            rollout.u_NT,
+            rollout.mask_NT,
+            sign=self.config.sign,
+            source="shuffled" if self.config.source == "shuffled" else "aligned",
+            generator=torch.Generator().manual_seed(self.config.seed * 1_000_003 + rollout.step),
+        )
+        if self.config.dead_groups == "skip":
+            correction_NT = correction_NT.masked_fill(rollout.dead_N[:, None], 0.0)
+        rollout.correction_NT = correction_NT
+        return {self.KEY: correction_NT}
+
+    def at_step(self, inputs: dict[str, Any], step: int) -> Tensor:
+        lam = self.schedule.at(step)
+        if lam == 0 or self.KEY not in inputs:
+            return inputs["advantages"]
+        return augmented_advantage(inputs["advantages"], inputs[self.KEY], lam)
+
+
+CREDITS: dict[str, type[Any]] = {"outcome": OutcomeCredit, "semifactual": SemifactualCredit}

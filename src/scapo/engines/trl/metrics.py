@@ -1,0 +1,185 @@
+"""Numbers about one rollout batch and one optimiser step; pure functions of tensors and logs.
+
+Shape suffixes: _K perturbations, _N responses of the whole rollout batch, _T response tokens, _M valid tokens.
+"""
+
+import logging
+import math
+import resource
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scapo.engines.trl.credit import Rollout
+
+logger = logging.getLogger(__name__)
+
+TRUNCATED_MANY = 0.5
+SIGNAL_LOW = 2.0
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+U_EDGES = [-6.0, -4.0, -3.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0]
+"""Bin edges of the u histogram; the first and the last bin also take everything beyond."""
+
+FROM_TRL = {
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+    "learning_rate": "learning_rate",
+    "entropy": "entropy",
+    "kl": "kl",
+    "clip_ratio/low_mean": "clip/low",
+    "clip_ratio/high_mean": "clip/high",
+    "completions/mean_length": "length/mean",
+    "completions/clipped_ratio": "length/truncated",
+}
+"""TRL's log names and ours (docs/files.md). Names of ours go through TRL's log as they are."""
+OURS = ("reward/", "drift/", "credit/", "time/", "memory/", "tokens_per_second", "lambda")
+
+
+def drift_summary(mean_drift_M: Tensor, floor_M: Tensor | None = None) -> dict[str, float]:
+    """Mean, quantiles and share of exact zeros of d (mean over k) at the valid tokens, beside the noise floor.
+
+    `floor_M` holds the drift of the original prompt against itself in a perturbed prompt's batch slot: what
+    numerical noise alone produces. Signal-to-noise is left out when the floor is exactly 0.
+    """
+    if mean_drift_M.numel() == 0:
+        return {}
+    values = mean_drift_M.double().cpu().numpy()
+    found = {"drift/mean": float(values.mean()), "drift/share_zero": float((values == 0).mean())}
+    found |= {f"drift/{name}": float(np.quantile(values, q)) for name, q in QUANTILES.items()}
+    if floor_M is not None and floor_M.numel():
+        floor = float(floor_M.double().mean())
+        found["drift/noise_floor"] = floor
+        if floor > 0:
+            found["drift/signal_to_noise"] = found["drift/mean"] / floor
+    return found
+
+
+def credit_summary(advantage_M: Tensor, correction_M: Tensor, lam: float) -> dict[str, float]:
+    """Shares of valid tokens: corrected; corrected where the outcome says nothing; sign turned by lambda * u."""
+    tokens = max(1, len(advantage_M))
+    corrected_M = correction_M != 0
+    flipped_M = advantage_M * (advantage_M + lam * correction_M) < 0
+    return {
+        "credit/share_corrected": int(corrected_M.sum()) / tokens,
+        "credit/sign_flips": int(flipped_M.sum()) / tokens,
+        "credit/dead_group_tokens": int((corrected_M & (advantage_M == 0)).sum()) / tokens,
+    }
+
+
+def histogram(u_M: Tensor) -> dict[str, list[float]]:
+    """Counts of u between U_EDGES."""
+    counts, _ = np.histogram(u_M.double().cpu().numpy().clip(U_EDGES[0], U_EDGES[-1]), bins=U_EDGES)
+    return {"edges": U_EDGES, "counts": [int(c) for c in counts]}
+
+
+def dead_rows(reward_N: Tensor, group_N: Tensor) -> Tensor:
+    """True for responses whose whole group got one reward (unscored responses aside): no outcome signal."""
+    dead_N = torch.zeros_like(group_N, dtype=torch.bool)
+    for group in group_N.unique():
+        scored = reward_N[group_N == group]
+        scored = scored[~scored.isnan()]
+        dead_N[group_N == group] = bool(len(scored) == 0 or scored.amax() == scored.amin())
+    return dead_N
+
+
+def reason_shares(reasons: list[str | None]) -> dict[str, float]:
+    """Share of responses per reward reason."""
+    counts = Counter(reason for reason in reasons if reason)
+    return {f"reward/reason/{name}": count / len(reasons) for name, count in sorted(counts.items())}
+
+
+def row_mean(values_NT: Tensor, mask_NT: Tensor) -> list[float | None]:
+    """Mean over each row's valid tokens; None for a row without any."""
+    totals, counts = (values_NT * mask_NT).sum(dim=1).tolist(), mask_NT.sum(dim=1).tolist()
+    return [total / count if count else None for total, count in zip(totals, counts, strict=True)]
+
+
+def sample_rows(rollout: Rollout, scored: dict[str, Any], truncated: list[bool]) -> list[dict[str, Any]]:
+    """One object per response of this process, as docs/files.md lays down for samples.jsonl."""
+    count = len(rollout.rows)
+    nothing: list[Any] = [None] * count
+    drift = nothing if rollout.drift_NT is None else row_mean(rollout.drift_NT, rollout.mask_NT)
+    correction = nothing if rollout.correction_NT is None else row_mean(rollout.correction_NT, rollout.mask_NT)
+    reward = [None if math.isnan(value) else value for value in rollout.reward_N.tolist()]
+    return [
+        {
+            "step": rollout.step,
+            "problem_id": rollout.rows[i].get("id"),
+            "completion": _text(scored["completions"][i]),
+            "reward": reward[i],
+            "reason": scored["logged"].get("reason", nothing)[i],
+            "extracted": scored["logged"].get("extracted", nothing)[i],
+            "tokens": len(rollout.completion_ids[i]),
+            "truncated": truncated[i],
+            "advantage": float(rollout.advantage_N[i]),
+            "drift_mean": drift[i],
+            "u_negative_mean": correction[i],
+        }
+        for i in range(count)
+    ]
+
+
+def _text(completion: Any) -> str:
+    return completion if isinstance(completion, str) else str(completion[-1].get("content") or "")
+
+
+def rollout_summary(
+    rollout: Rollout, samples: list[dict[str, Any]], lam: float, gather_valid: Callable[[Tensor, Tensor], Tensor]
+) -> dict[str, Any]:
+    """Everything said about one rollout batch of all processes; a dict value is a histogram."""
+    rewards = [sample["reward"] for sample in samples if sample["reward"] is not None]
+    found: dict[str, Any] = reason_shares([sample["reason"] for sample in samples])
+    if rewards:
+        found["reward/mean"] = sum(rewards) / len(rewards)
+    ones = torch.ones_like(rollout.dead_N, dtype=torch.bool)
+    found["credit/dead_groups"] = float(gather_valid(rollout.dead_N.float(), ones).mean())
+    if rollout.correction_NT is None:
+        return found
+    probed_NT = rollout.mask_NT & rollout.probed_N[:, None]
+    drift_M = gather_valid(rollout.drift_NT, probed_NT)
+    floor_M = None if rollout.floor_NT is None else gather_valid(rollout.floor_NT, probed_NT)
+    advantage_NT = rollout.advantage_N[:, None].expand_as(rollout.correction_NT)
+    advantage_M, correction_M = (
+        gather_valid(values, rollout.mask_NT) for values in (advantage_NT, rollout.correction_NT)
+    )
+    found |= drift_summary(drift_M, floor_M) | credit_summary(advantage_M, correction_M, lam)
+    found["credit/u_histogram"] = histogram(gather_valid(rollout.u_NT, probed_NT))
+    return found
+
+
+def warn(found: dict[str, Any], truncated: float) -> None:
+    """Say in the log what would otherwise waste hours."""
+    if truncated > TRUNCATED_MANY and found.get("reward/mean") == 0:
+        logger.warning(
+            f"{truncated:.0%} of the responses were cut at the length limit and every reward is 0: the answers never "
+            "arrive. Raise max_completion_length, or check the stop tokens printed at the start."
+        )
+    if found.get("drift/signal_to_noise", math.inf) < SIGNAL_LOW:
+        logger.warning(
+            f"The drift ({found['drift/mean']:.2g}) is near its noise floor ({found['drift/noise_floor']:.2g}): most of "
+            "the correction is rounding noise. Train in float32 (bf16: false), or make probe_tokens smaller; see "
+            "docs/train.md."
+        )
+
+
+def step_row(step: int, lam: float, logs: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """One line of metrics.jsonl from a step's logs. Absent and non-finite numbers are left out."""
+    row: dict[str, Any] = {"step": step, "lambda": lam}
+    for name, value in logs.items():
+        ours = FROM_TRL.get(name, name if name.startswith(OURS) else None)
+        if ours and isinstance(value, int | float) and np.isfinite(value):
+            row[ours] = float(value)
+    return row | extra
+
+
+def peak_memory_gib() -> float:
+    """Largest memory so far: of the GPU where there is one, else of this process."""
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 2**30
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
