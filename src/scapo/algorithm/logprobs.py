@@ -19,6 +19,7 @@ _Pair = tuple[Tensor, Tensor]
 
 CHUNK_ELEMENTS = 2**25
 """Logits per chunk when `chunk_tokens` is None: 128 MiB in float32, enough work for one matrix product."""
+MIN_CHUNK = 64
 
 
 @overload
@@ -83,7 +84,8 @@ def selected_logprobs(
         Log-probs (nats), shaped like `targets`; with `with_entropy` a pair (log-probs, entropies in nats).
 
     Raises:
-        ShapeError: when the shapes do not fit. ScapoError: on a temperature or chunk size that is not positive.
+        ShapeError: when the shapes do not fit. ScapoError: on a temperature or chunk size that is not
+            positive, or a target outside the vocabulary.
     """
     _check(hidden, lm_head_weight, targets, temperature, chunk_tokens)
     V, H = lm_head_weight.shape
@@ -99,12 +101,15 @@ def selected_logprobs(
             return _score_logits(logits_CV / temperature, targets_C, with_entropy)
 
     track = torch.is_grad_enabled() and any(x.requires_grad for x in (hidden, weight_VH, bias_V))
-    chunk = chunk_tokens or max(64, CHUNK_ELEMENTS // V)
+
+    def chunks(tensor: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(tensor, chunk_tokens or max(MIN_CHUNK, CHUNK_ELEMENTS // V))
+
     parts = [
         checkpoint(score, h, t, weight_VH, bias_V, use_reentrant=False, preserve_rng_state=False)
         if track
         else score(h, t, weight_VH, bias_V)
-        for h, t in zip(torch.split(hidden.reshape(-1, H), chunk), torch.split(targets.reshape(-1), chunk), strict=True)
+        for h, t in zip(chunks(hidden.reshape(-1, H)), chunks(targets.reshape(-1)), strict=True)
     ]
     logp, entropy = (torch.cat(column).reshape(targets.shape) for column in zip(*parts, strict=True))
     return (logp, entropy) if with_entropy else logp
@@ -131,8 +136,9 @@ def _check(
         raise ScapoError(f"The temperature is {temperature}; log-probs need one above 0.")
     if chunk_tokens is not None and chunk_tokens < 1:
         raise ScapoError(f"chunk_tokens is {chunk_tokens}; it must be 1 or more.")
-    if targets.numel() and not 0 <= int(targets.min()) <= int(targets.max()) < weight.shape[0]:
+    lowest, highest = (int(x) for x in targets.aminmax()) if targets.numel() else (0, 0)
+    if not 0 <= lowest <= highest < weight.shape[0]:
         raise ScapoError(
-            f"Target token ids run from {int(targets.min())} to {int(targets.max())}, but the head knows only "
-            f"0 to {weight.shape[0] - 1}. Replace labels such as -100 by any valid id and mask them afterwards."
+            f"Target ids run from {lowest} to {highest}, but the head knows 0 to {weight.shape[0] - 1}. "
+            "Replace labels such as -100 by any valid id and mask them afterwards."
         )
