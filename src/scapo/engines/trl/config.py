@@ -55,8 +55,8 @@ class ScapoConfig(GRPOConfig):
     )
     perturbation_column: str = option("perturbations", "Dataset column with {kind: text or chat messages}.")
     problem_column: str = option("problem", "Dataset column with the bare problem text inside the prompt.")
-    probe_tokens: int = option(16384, "Tokens (padding included) in one forward pass of the probe.")
-    noise_floor: bool = option(True, "Score the original prompt a second time in a perturbed prompt's place.")
+    probe_tokens: int | None = option(None, "Padded tokens per forward pass of the probe; by device when unset.")
+    noise_rows: int = option(8, "Responses scored again per rollout for the noise floor; 0 switches it off.")
     run_files: bool = option(True, "Write metrics.jsonl and samples.jsonl to `output_dir`.")
     samples_per_rollout: int | None = option(None, "Responses written to samples.jsonl per rollout; all when unset.")
 
@@ -141,8 +141,10 @@ class ScapoConfig(GRPOConfig):
     def _check_probe(self) -> None:
         if not self.temperature > 0:
             raise ScapoError(f"temperature is {self.temperature}; probing needs log-probs at one above 0.")
-        if self.probe_tokens < 1:
-            raise ScapoError(f"probe_tokens is {self.probe_tokens}; it must be 1 or more.")
+        if self.probe_tokens is not None and self.probe_tokens < 1:
+            raise ScapoError(f"probe_tokens is {self.probe_tokens}; it must be 1 or more, or unset.")
+        if self.noise_rows < 0:
+            raise ScapoError(f"noise_rows is {self.noise_rows}; it must be 0 or more.")
         zero3 = self.deepspeed_plugin is not None and self.deepspeed_plugin.zero_stage == 3
         if zero3 or self.fsdp:
             raise ScapoError(

@@ -37,8 +37,8 @@ class Rollout:
     drift_NT: Tensor | None = None
     """Mean over the perturbations present."""
     u_NT: Tensor | None = None
-    floor_NT: Tensor | None = None
-    """Drift of the original prompt against itself: noise."""
+    noise_M: Tensor | None = None
+    """Drift of the original prompt against itself at some tokens: rounding."""
     probed_N: Tensor | None = None
     """True where a row has any perturbation."""
     correction_NT: Tensor | None = None

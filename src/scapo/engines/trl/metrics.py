@@ -40,19 +40,19 @@ FROM_TRL = {
 OURS = ("reward/", "drift/", "credit/", "time/", "memory/", "tokens_per_second", "lambda")
 
 
-def drift_summary(mean_drift_M: Tensor, floor_M: Tensor | None = None) -> dict[str, float]:
+def drift_summary(mean_drift_M: Tensor, noise_M: Tensor) -> dict[str, float]:
     """Mean, quantiles and share of exact zeros of d (mean over k) at the valid tokens, beside the noise floor.
 
-    `floor_M` holds the drift of the original prompt against itself in a perturbed prompt's batch slot: what
-    numerical noise alone produces. Signal-to-noise is left out when the floor is exactly 0.
+    `noise_M` holds the drift of the original prompt against itself in other batch shapes: what rounding alone
+    does. Signal-to-noise is left out when the floor is exactly 0.
     """
     if mean_drift_M.numel() == 0:
         return {}
     values = mean_drift_M.double().cpu().numpy()
     found = {"drift/mean": float(values.mean()), "drift/share_zero": float((values == 0).mean())}
     found |= {f"drift/{name}": float(np.quantile(values, q)) for name, q in QUANTILES.items()}
-    if floor_M is not None and floor_M.numel():
-        floor = float(floor_M.double().mean())
+    if noise_M.numel():
+        floor = float(noise_M.double().mean())
         found["drift/noise_floor"] = floor
         if floor > 0:
             found["drift/signal_to_noise"] = found["drift/mean"] / floor
@@ -129,26 +129,21 @@ def _text(completion: Any) -> str:
 
 
 def rollout_summary(
-    rollout: Rollout, samples: list[dict[str, Any]], lam: float, gather_valid: Callable[[Tensor, Tensor], Tensor]
+    rollout: Rollout, samples: list[dict[str, Any]], lam: float, gather: Callable[[Tensor], Tensor]
 ) -> dict[str, Any]:
     """Everything said about one rollout batch of all processes; a dict value is a histogram."""
     rewards = [sample["reward"] for sample in samples if sample["reward"] is not None]
     found: dict[str, Any] = reason_shares([sample["reason"] for sample in samples])
     if rewards:
         found["reward/mean"] = sum(rewards) / len(rewards)
-    ones = torch.ones_like(rollout.dead_N, dtype=torch.bool)
-    found["credit/dead_groups"] = float(gather_valid(rollout.dead_N.float(), ones).mean())
+    found["credit/dead_groups"] = float(gather(rollout.dead_N.float()).mean())
     if rollout.correction_NT is None:
         return found
-    probed_NT = rollout.mask_NT & rollout.probed_N[:, None]
-    drift_M = gather_valid(rollout.drift_NT, probed_NT)
-    floor_M = None if rollout.floor_NT is None else gather_valid(rollout.floor_NT, probed_NT)
-    advantage_NT = rollout.advantage_N[:, None].expand_as(rollout.correction_NT)
-    advantage_M, correction_M = (
-        gather_valid(values, rollout.mask_NT) for values in (advantage_NT, rollout.correction_NT)
-    )
-    found |= drift_summary(drift_M, floor_M) | credit_summary(advantage_M, correction_M, lam)
-    found["credit/u_histogram"] = histogram(gather_valid(rollout.u_NT, probed_NT))
+    mask_NT, probed_NT = rollout.mask_NT, rollout.mask_NT & rollout.probed_N[:, None]
+    found |= drift_summary(gather(rollout.drift_NT[probed_NT]), gather(rollout.noise_M))
+    advantage_NT = rollout.advantage_N[:, None].expand_as(mask_NT)
+    found |= credit_summary(gather(advantage_NT[mask_NT]), gather(rollout.correction_NT[mask_NT]), lam)
+    found["credit/u_histogram"] = histogram(gather(rollout.u_NT[probed_NT]))
     return found
 
 

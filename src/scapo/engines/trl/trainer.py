@@ -64,7 +64,7 @@ class ScapoTrainer(GRPOTrainer):
         output = self._timed("score", super()._generate_and_score_completions, inputs)
         rollout = self._as_rollout(inputs, output)
         output["advantages"] = rollout.advantage_N
-        output |= self._timed("probe", self.credit.after_rollout, self, rollout)
+        output |= self.credit.after_rollout(self, rollout)
         self._record(rollout)
         return output
 
@@ -76,7 +76,7 @@ class ScapoTrainer(GRPOTrainer):
     def probe(self, rollout: Rollout) -> None:
         """Fill in the rollout's drift, stability and noise floor."""
         assert self._probe is not None
-        self._probe.run(rollout)
+        self._timed("probe", self._probe.run, rollout)
 
     def _as_rollout(self, inputs: list[dict[str, Any]], output: dict[str, Any]) -> Rollout:
         reward_A = self._weighted_reward()
@@ -148,7 +148,7 @@ class ScapoTrainer(GRPOTrainer):
         truncated = self._truncated(rollout.completion_ids)
         samples = gather_object(metrics.sample_rows(rollout, self._scored, truncated))
         self.sampled_tokens += sum(sample["tokens"] for sample in samples)
-        found = metrics.rollout_summary(rollout, samples, self.schedule.at(rollout.step), self._gather_valid)
+        found = metrics.rollout_summary(rollout, samples, self.schedule.at(rollout.step), self._gather_flat)
         for name, value in found.items():
             if isinstance(value, dict):
                 self.run_files.extra[name] = value
@@ -161,12 +161,11 @@ class ScapoTrainer(GRPOTrainer):
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
         return [not ids or ids[-1] not in ends for ids in completion_ids]
 
-    def _gather_valid(self, values_NT: Tensor, mask_NT: Tensor) -> Tensor:
-        """Values at the valid tokens of all processes, in one flat tensor."""
-        values_M = values_NT[mask_NT].float()
+    def _gather_flat(self, values_M: Tensor) -> Tensor:
+        """Flat tensors of different lengths, joined over all processes."""
         if self.accelerator.num_processes == 1:
             return values_M
-        padded = self.accelerator.pad_across_processes(values_M, pad_index=torch.nan)
+        padded = self.accelerator.pad_across_processes(values_M.float(), pad_index=torch.nan)
         gathered = self.accelerator.gather(padded)
         return gathered[~gathered.isnan()]
 
