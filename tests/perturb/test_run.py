@@ -11,7 +11,7 @@ from scapo.errors import ScapoError
 from scapo.files import read_jsonl, write_jsonl
 from scapo.perturb import run
 from scapo.perturb.command import parse_columns, parse_kinds, perturb
-from scapo.perturb.journal import journal_path, output_lock
+from scapo.perturb.journal import output_lock
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 from scapo.problems import Problem
 
@@ -83,14 +83,22 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert len(_rows(out)) == 4
 
 
-def test_a_torn_journal_is_mended(tmp_path):
+def test_a_torn_journal_is_mended(tmp_path, monkeypatch):
     out = tmp_path / "out.jsonl"
-    run.run_rules(PROBLEMS, out, kinds=[Kind.TYPO_NOISE], seed=0)
-    expected = out.read_bytes()
-    journal = journal_path(out)
+    monkeypatch.setattr(run, "write_output", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.run_rules(PROBLEMS, out, kinds=[Kind.TYPO_NOISE], seed=0)
+    monkeypatch.undo()
+    journal = run.rules_journal_path(out)
     journal.write_bytes(journal.read_bytes()[:-9])
     run.run_rules(PROBLEMS, out, kinds=[Kind.TYPO_NOISE], seed=0)
-    assert out.read_bytes() == expected
+    run.run_rules(PROBLEMS, tmp_path / "fresh.jsonl", kinds=[Kind.TYPO_NOISE], seed=0)
+    assert out.read_bytes() == (tmp_path / "fresh.jsonl").read_bytes()
+    assert not journal.exists()
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
 
 
 def test_an_output_in_use_is_refused(tmp_path):

@@ -1,51 +1,160 @@
-"""`scapo perturb`: rewrite every problem of a file, by rule or by a language model."""
+"""`scapo perturb`: rewrite every problem of a file, by rule or by a language model; look at what came out."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scapo.errors import ScapoError
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from scapo.perturb.llm.settings import LlmSettings
+    from scapo.perturb.run import Summary
+    from scapo.problems import Problem
+
+MODEL, LOOK, HUB = "With --generator llm", "Looking and tidying", "Sharing"
+
 
 def perturb(
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Problems: .jsonl, .parquet, .csv or hub id.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output file (.jsonl).")],
+        str | None, typer.Argument(metavar="INPUT", help=".jsonl, .parquet, .csv or hub id.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Output file (.jsonl).")] = None,
     generator: Annotated[str, typer.Option(help="rules or llm.")] = "rules",
     kinds: Annotated[
         list[str] | None, typer.Option(help="Kinds, comma-separated; 'all' adds counterfactual to the four.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the rules.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the rules; also sent to the endpoint.")] = 0,
     column: Annotated[
         list[str] | None, typer.Option(help="Column mapping such as problem=question; may be repeated.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N problems.")] = None,
+    model: Annotated[
+        str, typer.Option(envvar="SCAPO_LLM_MODEL", help="Model name at the endpoint.", rich_help_panel=MODEL)
+    ] = "",
+    base_url: Annotated[
+        str,
+        typer.Option(
+            envvar=["SCAPO_LLM_BASE_URL", "OPENAI_BASE_URL"],
+            help="OpenAI-compatible address.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "https://api.openai.com/v1",
+    format: Annotated[
+        str,
+        typer.Option(
+            help="json (structured output), text, or auto: json where the endpoint has it.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto",
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            envvar="SCAPO_LLM_TEMPERATURE", help="The model's own if not given.", rich_help_panel=MODEL
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int, typer.Option(envvar="SCAPO_LLM_MAX_TOKENS", help="Tokens of one reply.", rich_help_panel=MODEL)
+    ] = 4096,
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            envvar="SCAPO_LLM_CONCURRENCY", help="Requests under way at once.", rich_help_panel=MODEL
+        ),
+    ] = 16,
+    attempts: Annotated[
+        int, typer.Option(help="Times to ask for a kind, with the refusal's reason.", rich_help_panel=MODEL)
+    ] = 3,
+    timeout: Annotated[float, typer.Option(help="Seconds for one reply.", rich_help_panel=MODEL)] = 120.0,
+    patience: Annotated[
+        float,
+        typer.Option(help="Seconds without any answer after which the run stops.", rich_help_panel=MODEL),
+    ] = 600.0,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="Ask whether both texts have the same answer.", rich_help_panel=MODEL),
+    ] = False,
+    judge_model: Annotated[
+        str | None,
+        typer.Option(envvar="SCAPO_LLM_JUDGE_MODEL", help="The model if not given.", rich_help_panel=MODEL),
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(help="Stop after so many requests, earlier runs included.", rich_help_panel=MODEL),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(help="Stop before so many dollars, earlier runs included.", rich_help_panel=MODEL),
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(
+            envvar="SCAPO_LLM_PRICE_IN", help="Dollars per million prompt tokens.", rich_help_panel=MODEL
+        ),
+    ] = None,
+    price_out: Annotated[
+        float | None,
+        typer.Option(
+            envvar="SCAPO_LLM_PRICE_OUT", help="Dollars per million reply tokens.", rich_help_panel=MODEL
+        ),
+    ] = None,
+    prompt_file: Annotated[
+        Path | None, typer.Option(help="Your own prompt in the place of ours.", rich_help_panel=MODEL)
+    ] = None,
+    compact: Annotated[
+        bool,
+        typer.Option("--compact", help="Drop what is superseded in OUT's journal.", rich_help_panel=LOOK),
+    ] = False,
+    inspect: Annotated[
+        Path | None,
+        typer.Option(help="Show an output side by side, here and as an HTML page.", rich_help_panel=LOOK),
+    ] = None,
+    push_to: Annotated[
+        str | None,
+        typer.Option(help="Push OUT to this data set on the hub, with a card.", rich_help_panel=HUB),
+    ] = None,
+    pull_from: Annotated[
+        str | None, typer.Option(help="Fetch a pushed data set into OUT.", rich_help_panel=HUB)
+    ] = None,
 ) -> None:
     """Rewrite problems so that the answer stays: paraphrase, one typo, a light frame, an idle addition."""
     from rich.console import Console
 
-    from scapo.perturb.progress import bar
-    from scapo.perturb.run import run_rules
-    from scapo.perturb.table import summary_table
-    from scapo.problems import load_problems
-
-    asked = parse_kinds(kinds)
-    if generator not in ("rules", "llm"):
-        raise ScapoError(f"--generator {generator} is unknown. Use rules or llm.")
-    loaded = load_problems(source, columns=parse_columns(column))
     console = Console(stderr=True)
-    if loaded.refused:
-        first = loaded.refused[0]
-        console.print(f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}")
-    problems = loaded.problems[:limit]
-    with bar(console, "by rule", len(problems)) as step:
-        summary = run_rules(problems, out, kinds=asked, seed=seed, done=step)
-    Console().print(summary_table(summary))
-    console.print(f"Written: {out}")
+    if inspect is not None:
+        return _inspect(inspect, kinds, limit, out)
+    if out is None:
+        raise ScapoError("No output is named. Give one with -o OUT.jsonl.")
+    if compact:
+        return _compact(out, console)
+    if pull_from is not None:
+        return _pull(pull_from, out, console)
+    if source is not None:
+        asked = parse_kinds(kinds)
+        problems = _load(source, column, limit, console)
+        if generator == "rules":
+            summary = _by_rules(problems, out, asked, seed, console)
+        elif generator == "llm":
+            settings = _settings(
+                model=model, base_url=base_url, format=format, temperature=temperature, seed=seed, max_tokens=max_tokens,
+                concurrency=concurrency, attempts=attempts, timeout=timeout, patience=patience, judge=judge,
+                judge_model=judge_model, max_requests=max_requests, max_cost=max_cost, price_in=price_in,
+                price_out=price_out, prompt_file=prompt_file,
+            )  # fmt: skip
+            summary = _by_llm(problems, out, asked, settings, console)
+        else:
+            raise ScapoError(f"--generator {generator} is unknown. Use rules or llm.")
+        _report(summary, out, console)
+    elif push_to is None:
+        raise ScapoError(
+            "No input is named. Give a file or a hub id, or --inspect FILE, --compact, --push-to."
+        )
+    if push_to is not None:
+        _push(out, push_to, console)
 
 
 def parse_kinds(values: Sequence[str] | None) -> list[Kind]:
@@ -66,3 +175,89 @@ def parse_columns(values: Sequence[str] | None) -> dict[str, str]:
         if not (name and equals and column):
             raise ScapoError(f"--column {name}{equals}{column} is not a pair. Write it as problem=question.")
     return {name: column for name, _, column in pairs}
+
+
+def _load(
+    source: str, column: Sequence[str] | None, limit: int | None, console: "Console"
+) -> "list[Problem]":
+    from scapo.problems import load_problems
+
+    loaded = load_problems(source, columns=parse_columns(column))
+    if loaded.refused:
+        first = loaded.refused[0]
+        console.print(f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}")
+    return loaded.problems[:limit]
+
+
+def _by_rules(
+    problems: "list[Problem]", out: Path, kinds: list[Kind], seed: int, console: "Console"
+) -> "Summary":
+    from scapo.perturb.progress import bar
+    from scapo.perturb.run import run_rules
+
+    with bar(console, "by rule", len(problems)) as step:
+        return run_rules(problems, out, kinds=kinds, seed=seed, done=step)
+
+
+def _settings(**options: Any) -> "LlmSettings":
+    try:
+        import openai  # noqa: F401
+    except ImportError as error:
+        raise ScapoError("--generator llm needs the openai package: pip install 'scapo[llm]'.") from error
+    from scapo.perturb.llm.settings import LlmSettings
+
+    return LlmSettings(**{name: value for name, value in options.items() if value is not None})
+
+
+def _by_llm(
+    problems: "list[Problem]", out: Path, kinds: list[Kind], settings: "LlmSettings", console: "Console"
+) -> "Summary":
+    from scapo.perturb.llm.live import Watcher, calls_table
+    from scapo.perturb.llm.run import run_llm
+
+    watcher = Watcher(console, len(problems), settings.model)
+    try:
+        with watcher:
+            return run_llm(problems, out, kinds=kinds, settings=settings, watch=watcher.watch)
+    finally:
+        if watcher.journal is not None:
+            console.print(calls_table(watcher.journal))
+
+
+def _report(summary: "Summary", out: Path, console: "Console") -> None:
+    from rich.console import Console
+
+    from scapo.perturb.table import summary_table
+
+    Console().print(summary_table(summary))
+    console.print(f"Written: {out}", soft_wrap=True)
+
+
+def _inspect(path: Path, kinds: Sequence[str] | None, limit: int | None, out: Path | None) -> None:
+    from scapo.perturb.inspect import inspect_file
+
+    page = out or path.with_suffix(".html")
+    inspect_file(path, kinds=parse_kinds(kinds) if kinds else None, limit=limit, page=page)
+
+
+def _compact(out: Path, console: "Console") -> None:
+    from scapo.perturb.journal import compact, journal_path, output_lock
+
+    path = journal_path(out)
+    if not path.is_file():
+        raise ScapoError(f"{path} does not exist: there is no journal to compact.")
+    with output_lock(out):
+        before, after = compact(path)
+    console.print(f"{path}: {before:,} lines became {after:,}.", soft_wrap=True)
+
+
+def _push(out: Path, repository: str, console: "Console") -> None:
+    from scapo.perturb.hub import push
+
+    console.print(f"Pushed: {push(out, repository)}", soft_wrap=True)
+
+
+def _pull(repository: str, out: Path, console: "Console") -> None:
+    from scapo.perturb.hub import pull
+
+    console.print(f"{pull(repository, out):,} rows written: {out}", soft_wrap=True)

@@ -68,6 +68,11 @@ class Call:
     cost: float = 0.0
 
 
+def reason_code(reason: str | None) -> str:
+    """The code of a stored reason, which reads `code: sentence`."""
+    return (reason or "unknown").partition(":")[0]
+
+
 def journal_path(out: Path) -> Path:
     return out.with_name(out.name + ".journal.jsonl")
 
@@ -90,13 +95,18 @@ def output_lock(out: Path) -> Iterator[None]:
 
 
 class Journal:
-    """Results by key, kept on disk; memory holds one small index entry per key."""
+    """Results by key, kept on disk; memory holds one small index entry per key.
+
+    `calls`, `results` and `refusals` count statuses and refusal codes, of this and of earlier processes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._appender = JsonlAppender(path)  # cuts a torn last line
         self._places: dict[bytes, tuple[int, bool]] = {}
         self.calls: Counter[str] = Counter()
+        self.results: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
         self.tokens_in = self.tokens_out = 0
         self.cost = 0.0
         self._size = 0
@@ -119,6 +129,9 @@ class Journal:
     def _note(self, row: dict[str, Any]) -> None:
         if row["record"] == "result":
             self._places[_key(row).digest()] = (self._size, row["final"])
+            self.results[row["status"]] += 1
+            if row["status"] == "refused":
+                self.refusals[reason_code(row["reason"])] += 1
         elif row["record"] == "request":
             self.calls[row["status"]] += row["count"]
             self.tokens_in += row["tokens_in"]

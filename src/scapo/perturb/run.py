@@ -8,7 +8,7 @@ from typing import Any
 
 from scapo.files import write_jsonl
 from scapo.perturb.checks import check
-from scapo.perturb.journal import Journal, Key, Result, journal_path, output_lock, problem_hash
+from scapo.perturb.journal import Journal, Key, Result, output_lock, problem_hash, reason_code
 from scapo.perturb.kinds import Kind
 from scapo.perturb.rules import RULES_VERSION, perturb_by_rule
 from scapo.problems import Problem
@@ -34,9 +34,8 @@ class Summary:
             self.reasons[kind, reason_code(result.reason)] += 1
 
 
-def reason_code(reason: str | None) -> str:
-    """The code of a stored reason, which reads `code: sentence`."""
-    return (reason or "unknown").partition(":")[0]
+def rules_journal_path(out: Path) -> Path:
+    return out.with_name(f".{out.name}.rules.jsonl")
 
 
 def rules_key(problem: Problem, kind: Kind, seed: int) -> Key:
@@ -115,7 +114,14 @@ def run_rules(
     seed: int,
     done: Callable[[], None] = lambda: None,
 ) -> Summary:
-    """Perturb all problems by rule into `out`; a stopped run goes on where it stopped."""
-    with output_lock(out), Journal(journal_path(out)) as journal:
-        generate_by_rules(problems, kinds, seed, journal, done)
-        return write_output(out, problems, kinds, lambda p, kind: rules_key(p, kind, seed), journal)
+    """Perturb all problems by rule into `out`; a stopped run goes on where it stopped.
+
+    The journal of a finished run is removed: to make it again costs less than to keep it.
+    """
+    path = rules_journal_path(out)
+    with output_lock(out):
+        with Journal(path) as journal:
+            generate_by_rules(problems, kinds, seed, journal, done)
+            summary = write_output(out, problems, kinds, lambda p, kind: rules_key(p, kind, seed), journal)
+        path.unlink()
+    return summary

@@ -11,7 +11,7 @@ from scapo.perturb.run import STATUSES, Summary
 def summary_table(summary: Summary) -> Table:
     """Kind x made / none / refused; each row adds up to the number of problems."""
     table = Table(title=f"{summary.rows:,} problems")
-    table.add_column("kind")
+    table.add_column("kind", no_wrap=True)
     for name in STATUSES:
         table.add_column(name, justify="right")
     table.add_column("made by")
