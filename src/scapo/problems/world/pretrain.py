@@ -1,0 +1,101 @@
+"""Pre-train the base policy: supervised, on solutions that follow the scene in a fixed share of cases."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from torch import Tensor
+from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
+
+from scapo.problems.world.batches import Pretraining, Tokenizer, batches, build_tokenizer
+
+
+def build_model(settings: Pretraining, tokenizer: Tokenizer) -> Qwen3ForCausalLM:
+    """A Qwen3 of about a million parameters with fresh weights."""
+    torch.manual_seed(settings.seed)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=settings.hidden_size,
+        intermediate_size=3 * settings.hidden_size,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=settings.hidden_size // 4,
+        max_position_embeddings=1024,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        dtype="float32",
+    )
+    model = Qwen3ForCausalLM(config)
+    model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
+    )
+    return model
+
+
+def token_loss(model: Qwen3ForCausalLM, tokens: Tensor, wanted: Tensor) -> Tensor:
+    """Mean cross-entropy (nats) of the wanted tokens; the head runs on these positions only."""
+    hidden = model.model(input_ids=tokens[:, :-1], use_cache=False).last_hidden_state
+    here, targets = wanted[:, 1:], tokens[:, 1:]
+    return torch.nn.functional.cross_entropy(model.lm_head(hidden[here]), targets[here])
+
+
+def train(
+    settings: Pretraining, model: Qwen3ForCausalLM, source: Iterator[tuple[Tensor, Tensor]],
+    watch: Callable[[int, float], None] = lambda step, loss: None,
+) -> None:  # fmt: skip
+    """Run the schedule: linear warm-up, then cosine to a twentieth of the peak. `watch` sees every loss."""
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay
+    )
+    schedule = torch.optim.lr_scheduler.SequentialLR(optimizer, milestones=[settings.warmup], schedulers=[
+        torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.02, total_iters=settings.warmup),
+        torch.optim.lr_scheduler.CosineAnnealingLR(
+            optimizer, settings.steps - settings.warmup, eta_min=settings.learning_rate / 20
+        ),
+    ])  # fmt: skip
+    model.train()
+    for step in range(1, settings.steps + 1):
+        loss = token_loss(model, *next(source))
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        schedule.step()
+        watch(step, loss.item())
+    model.eval()  # type: ignore[no-untyped-call]
+
+
+def pretrain(out_dir: Path, settings: Pretraining) -> float:
+    """Make tokenizer and model, train, save a transformers checkpoint; returns the seconds it took."""
+    started = time.monotonic()
+    tokenizer = build_tokenizer(settings)
+    model = build_model(settings, tokenizer)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns) as progress:
+        task = progress.add_task("pre-training", total=settings.steps)
+
+        def watch(step: int, loss: float) -> None:
+            progress.update(task, completed=step, description=f"pre-training, loss {loss:.3f}")
+
+        train(settings, model, batches(settings, tokenizer), watch)
+    model.save_pretrained(out_dir)
+    tokenizer.save_pretrained(out_dir)
+    return time.monotonic() - started
