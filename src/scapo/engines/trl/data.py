@@ -1,0 +1,85 @@
+"""From a file of problems to the dataset that TRL trains on; everything that can be wrong is said before a model loads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+
+from scapo.engines.trl.config import ScapoConfig
+from scapo.errors import ScapoError
+from scapo.problems import Problem, chat_prompt, load_problems
+
+MAX_PROMPT_TOKENS = 1024
+
+
+def load_train(section: dict[str, Any]) -> tuple[list[Problem], dict[str, int]]:
+    """Problems of a recipe's `train` section whose answer can be verified, and the loader's counts.
+
+    Raises:
+        ScapoError: when the source can't be read, or no problem is left; with the first reasons.
+    """
+    path = section["path"]
+    if str(path).endswith((".jsonl", ".parquet", ".csv")) and not Path(path).is_file():
+        raise ScapoError(f"train.path is {path}, which is not a file. Make it with `scapo perturb`, or mend the path.")
+    loaded = load_problems(path, columns=section.get("columns"), split=section.get("split", "train"))
+    if not loaded.problems:
+        reasons = "; ".join(f"row {refusal.row}: {refusal.reason}" for refusal in loaded.refused[:3])
+        raise ScapoError(f"{path} holds no usable problem ({len(loaded.refused)} refused). {reasons}")
+    return loaded.problems, loaded.counts | {"refused": len(loaded.refused)}
+
+
+def check_perturbations(problems: Sequence[Problem], config: ScapoConfig, path: str) -> int:
+    """How many problems have none of the rewrites that the method probes.
+
+    Raises:
+        ScapoError: when all lack them, with the command that makes them.
+    """
+    if not config.probes:
+        return 0
+    lacking = [problem.id for problem in problems if not set(problem.perturbations) & set(config.probed_kinds)]
+    if len(lacking) == len(problems):
+        raise ScapoError(
+            f"No problem in {path} has a rewrite of the kinds {', '.join(config.probed_kinds)}, which credit "
+            f"'semifactual' needs. Make them with `scapo perturb {path} -o OUT.jsonl --kinds "
+            f"{','.join(config.probed_kinds)}` and set train.path to OUT.jsonl, or train GRPO with --method.credit outcome."
+        )
+    return len(lacking)
+
+
+def within_length(problems: Sequence[Problem], tokenizer: Any, limit: int, kinds: Sequence[str]) -> list[Problem]:
+    """Problems whose prompt and every probed rewrite of it have at most `limit` tokens; nothing is ever cut.
+
+    Raises:
+        ScapoError: when none is left.
+    """
+    kept = [p for p in problems if longest_prompt(p, tokenizer, kinds) <= limit]
+    if not kept:
+        raise ScapoError(
+            f"Every prompt (or a rewrite of it) has more than {limit} tokens. Raise train.max_prompt_tokens, or check "
+            "that the tokenizer is the model's own."
+        )
+    return kept
+
+
+def longest_prompt(problem: Problem, tokenizer: Any, kinds: Sequence[str]) -> int:
+    """Tokens of the longest prompt that this problem can send to the model."""
+    texts = [problem.problem, *(problem.perturbations[kind] for kind in kinds if kind in problem.perturbations)]
+    prompts = [chat_prompt(text) for text in texts]
+    return max(map(len, tokenizer.apply_chat_template(prompts, add_generation_prompt=True)["input_ids"]))
+
+
+def as_dataset(problems: Sequence[Problem], kinds: Sequence[str]) -> Dataset:
+    """Columns id, prompt (chat), problem, answer, perturbations (None for a missing kind)."""
+    return Dataset.from_list(
+        [
+            {
+                "id": problem.id,
+                "prompt": chat_prompt(problem),
+                "problem": problem.problem,
+                "answer": problem.answer,
+                "perturbations": {kind: problem.perturbations.get(kind) for kind in kinds},
+            }
+            for problem in problems
+        ]
+    )

@@ -1,0 +1,98 @@
+"""From a recipe to the ScapoConfig that it stands for."""
+
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
+
+from scapo.engines.trl.config import ScapoConfig
+from scapo.engines.trl.recipe import Recipe
+from scapo.errors import ScapoError
+
+DERIVED = {
+    "num_generations": "rollout.responses",
+    "per_device_train_batch_size": "rollout.micro_batch",
+    "steps_per_generation": "rollout.prompts and rollout.updates",
+    "generation_batch_size": "rollout.prompts and rollout.responses",
+    "gradient_accumulation_steps": "rollout.updates and rollout.micro_batch",
+    "max_completion_length": "rollout.max_tokens",
+    "output_dir": "--output",
+}
+
+
+def scapo_config(recipe: Recipe, output: str, processes: int = 1) -> ScapoConfig:
+    """The trainer's settings; sizes are split over the processes.
+
+    Raises:
+        ScapoError: when a size does not divide, a value has the wrong type, or a setting is said twice.
+    """
+    for name, source in DERIVED.items():
+        if name in recipe.trainer:
+            raise ScapoError(f"trainer.{name} follows from {source}; set that instead.")
+    trainer = {"report_to": "none", "disable_tqdm": True} | recipe.trainer
+    values = trainer | recipe.method | batch_sizes(recipe.rollout, processes) | {"output_dir": output}
+    try:
+        return ScapoConfig(**coerced(values))
+    except (ValueError, TypeError) as error:
+        if isinstance(error, ScapoError):
+            raise
+        raise ScapoError(f"The trainer refuses these settings: {error}") from error
+
+
+def batch_sizes(rollout: dict[str, Any], processes: int) -> dict[str, int]:
+    """TRL's batch settings for `prompts` x `responses` sampled together and used in `updates` optimiser steps."""
+    sizes = {"prompts": 128, "responses": 8, "updates": 2, "micro_batch": 8, "max_tokens": 512} | rollout
+    for name, value in sizes.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ScapoError(f"rollout.{name} is {value!r}; it must be a whole number, 1 or more.")
+    if sizes["prompts"] % sizes["updates"]:
+        raise ScapoError(
+            f"rollout.prompts is {sizes['prompts']} and rollout.updates is {sizes['updates']}: the prompts must "
+            "divide evenly among the updates."
+        )
+    update = sizes["prompts"] * sizes["responses"] // sizes["updates"]
+    together = sizes["micro_batch"] * processes
+    if update % together:
+        raise ScapoError(
+            f"One update has {update} responses (rollout.prompts x rollout.responses / rollout.updates), which "
+            f"rollout.micro_batch {sizes['micro_batch']} x {processes} process(es) does not divide. Choose a "
+            f"micro_batch that divides {update // processes if update % processes == 0 else update}."
+        )
+    return {
+        "num_generations": sizes["responses"],
+        "per_device_train_batch_size": sizes["micro_batch"],
+        "gradient_accumulation_steps": update // together,
+        "steps_per_generation": update // together * sizes["updates"],
+        "max_completion_length": sizes["max_tokens"],
+    }
+
+
+def coerced(values: dict[str, Any]) -> dict[str, Any]:
+    """Values in the types their fields declare: YAML reads 1e-6 as a text and 1 as an integer.
+
+    Raises:
+        ScapoError: naming the setting and the type it needs.
+    """
+    hints = get_type_hints(ScapoConfig)
+    known = {item.name for item in fields(ScapoConfig)}
+    return {name: _coerce(name, value, hints[name]) for name, value in values.items() if name in known}
+
+
+def _coerce(name: str, value: Any, hint: Any) -> Any:
+    allowed = get_args(hint) or (hint,)
+    if bool in allowed and isinstance(value, bool):
+        return value
+    for number in (int, float):
+        if number in allowed and bool not in allowed and isinstance(value, int | float | str):
+            return _number(name, value, number) if str not in allowed else value
+    if allowed == (bool,) or (bool in allowed and str not in allowed and value is not None):
+        raise ScapoError(f"{name} is {value!r}; it must be true or false.")
+    return value
+
+
+def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
+    try:
+        number = float(value)
+    except ValueError:
+        raise ScapoError(f"{name} is {value!r}; it must be a number.") from None
+    if isinstance(value, bool) or (kind is int and not number.is_integer()):
+        raise ScapoError(f"{name} is {value!r}; it must be {'a whole ' if kind is int else 'a '}number.")
+    return kind(number)
