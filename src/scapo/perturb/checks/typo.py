@@ -2,7 +2,7 @@
 
 from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.lexicon import REAL_WORD_ZIPF, zipf
-from scapo.perturb.typo_words import is_ordinary
+from scapo.perturb.words import is_ordinary
 from scapo.perturb.spans import Span, word_spans
 
 

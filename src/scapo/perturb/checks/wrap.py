@@ -35,25 +35,25 @@ def frame_refusal(frame: str) -> Refusal | None:
 
 
 def _frame(old: Tokens, new: Tokens) -> str | None:
-    """What stands in `new` around (or at one place inside) the words of `old`; None when they changed."""
+    """What stands in `new` around the words of `old`, or else at one place inside them; None when they changed."""
     extra = len(new.folded) - len(old.folded)
-    if extra <= 0 or extra > 4 * MAX_FRAME_WORDS:
+    if not old.folded or extra <= 0 or extra > 4 * MAX_FRAME_WORDS:
         return None
-    for lead in range(extra + 1):
-        if new.folded[lead] != old.folded[0]:
-            continue
-        prefix = _common(old.folded, new.folded[lead:])
-        suffix = _common(old.folded[::-1], new.folded[::-1])
+    leads = [lead for lead in range(extra, -1, -1) if new.folded[lead] == old.folded[0]]
+    for lead in leads:
+        if new.folded[lead:lead + len(old.folded)] == old.folded:
+            return new.join(0, lead) + " " + new.join(lead + len(old.folded), len(new.folded))
+    suffix = common_prefix(old.folded[::-1], new.folded[::-1])
+    for lead in leads:
+        prefix = common_prefix(old.folded, new.folded[lead:])
         if prefix + suffix >= len(old.folded):
-            inner = min(prefix, len(old.folded))
-            return new.join(0, lead) + " " + new.join(lead + inner, inner + extra)
+            return new.join(0, lead) + " " + new.join(lead + prefix, prefix + extra)
     return None
 
 
-def _common(a: list[str], b: list[str]) -> int:
-    count = 0
-    for x, y in zip(a, b, strict=False):
+def common_prefix(a: list[str], b: list[str]) -> int:
+    """How many leading items two lists share."""
+    for count, (x, y) in enumerate(zip(a, b, strict=False)):
         if x != y:
-            break
-        count += 1
-    return count
+            return count
+    return min(len(a), len(b))

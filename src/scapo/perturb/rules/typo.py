@@ -2,35 +2,75 @@
 
 import random
 import string
+from collections.abc import Iterator
 
-from scapo.perturb.lexicon import ORDINARY_ZIPF, is_delicate, zipf
-from scapo.perturb.spans import word_spans
-from scapo.perturb.typo_words import is_ordinary
+from scapo.perturb.lexicon import ORDINARY_ZIPF, is_delicate, word_list, zipf
+from scapo.perturb.spans import Span, word_spans
+from scapo.perturb.words import is_english, is_ordinary
 
-TYPO_ZIPF = 1.5
-_TRIES = 12
+NO_WORD_ZIPF = 1.5
+"""The result must be rarer than this: below it are misspellings and oddities, no words that a reader would take it for."""
+RIVAL_ZIPF = 4.0
+"""A word this common that is also one slip away from the result would make it ambiguous."""
+_TRIES = 10
+_NEIGHBOURS = dict(zip("qwertyuiopasdfghjklzxcvbnm", (
+    "wa qeas wrsd etdf ryfg tugh yihj uojk ipkl ol qwsz weadzx ersfxc rtdgcv tyfhvb yugjbn uihknm iojlm opk "
+    "asx sdzc dfxv fgcb ghvn hjbm jkn").split(), strict=True))
 
 
 def typo_noise(problem: str, generator: random.Random) -> str | None:
-    """Edit one inner letter of one ordinary word so that the result is no word."""
-    words = [word for word in word_spans(problem) if is_ordinary(problem, word)
-             and zipf(word.text) >= ORDINARY_ZIPF and not is_delicate(word.text)]
-    generator.shuffle(words)
-    for word in words:
+    """Edit one inner letter of one ordinary word so that the result is no word; None when no word allows it."""
+    if not is_english(problem):
+        return None
+    for word in _candidates(problem, generator):
         for _ in range(_TRIES):
             new = _edit(word.text, generator)
-            if new != word.text and zipf(new) < TYPO_ZIPF:
+            if _is_safe(word.text, new):
                 return problem[:word.start] + new + problem[word.end:]
     return None
 
 
+def _candidates(problem: str, generator: random.Random) -> Iterator[Span]:
+    """Ordinary nouns, verbs and adjectives first; instruction and question words only when there is nothing else."""
+    words = [word for word in word_spans(problem) if len(word.text) >= 4]
+    generator.shuffle(words)
+    later = []
+    for word in words:
+        if word.text.lower() in word_list("last_resort"):
+            later.append(word)
+        elif is_ordinary(problem, word) and zipf(word.text) >= ORDINARY_ZIPF and not is_delicate(word.text):
+            yield word
+    yield from (word for word in later if is_ordinary(problem, word))
+
+
 def _edit(word: str, generator: random.Random) -> str:
+    """One slip inside the word; short words are only swapped or doubled, so that they stay easy to recognise."""
     at = generator.randrange(1, len(word) - 1)
-    kind = generator.choice(("delete", "swap", "double", "substitute"))
+    kinds = ("swap", "double", "delete", "substitute", "insert") if len(word) > 5 else ("swap", "double")
+    kind = generator.choice(kinds)
     if kind == "delete":
         return word[:at] + word[at + 1:]
     if kind == "swap":
         return word[:at] + word[at + 1] + word[at] + word[at + 2:]
     if kind == "double":
         return word[:at] + word[at] + word[at:]
-    return word[:at] + generator.choice(string.ascii_lowercase) + word[at + 1:]
+    key = generator.choice(_NEIGHBOURS[word[at]]) if word[at] in _NEIGHBOURS else word[at]
+    return word[:at] + key + word[at + (kind == "substitute"):]
+
+
+def _is_safe(old: str, new: str) -> bool:
+    return new != old and zipf(new) < NO_WORD_ZIPF and not _has_rival(old.lower(), new.lower())
+
+
+def _has_rival(old: str, new: str) -> bool:
+    """True when a common word other than `old` and its own forms is one slip away from `new`."""
+    return any(zipf(word) >= RIVAL_ZIPF for word in _one_edit(new)
+               if word != old and not word.startswith(old) and not old.startswith(word))
+
+
+def _one_edit(word: str) -> set[str]:
+    cuts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    letters = string.ascii_lowercase
+    found = {a + b[1:] for a, b in cuts if b} | {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
+    found |= {a + c + b[1:] for a, b in cuts if b for c in letters}
+    return found | {a + c + b for a, b in cuts for c in letters}

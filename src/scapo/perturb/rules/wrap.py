@@ -2,21 +2,40 @@
 
 import random
 
-from scapo.perturb.lexicon import lines
-from scapo.perturb.spans import spans
-from scapo.perturb.typo_words import is_name_word
+from scapo.perturb.lexicon import lines, word_list
+from scapo.perturb.spans import SpanKind, spans
+from scapo.perturb.words import is_english, is_proper_name
+
+_ENDS = (".", "?", "!", ")", '"', "”", "$", "\\]")
 
 
 def scenario_wrap(problem: str, generator: random.Random) -> str | None:
-    """Put one short phrase in front of the text."""
-    if not problem.strip() or not any(span.kind == "word" for span in spans(problem)):
+    """Put one short phrase before or after the text; None when the text is not English."""
+    if not is_english(problem):
         return None
-    frame = generator.choice(lines("frames"))
-    return f"{frame}, {_lower_first(problem)}"
+    text = problem.strip()
+    lowered = _lower_first(text)
+    frames = [frame for frame in lines("frames") if _fits(frame, text, lowered)]
+    frame, setting = generator.choice(frames), generator.choice(lines("settings"))
+    return frame.replace("{s}", setting).replace("{l}", lowered or "").replace("{p}", text)
 
 
-def _lower_first(problem: str) -> str:
-    first = spans(problem)[0]
-    if first.start or first.kind not in ("word", "number_word") or first.text[:2] in ("I", "I'") or not first.text.istitle():
-        return problem
-    return problem if is_name_word(first.text) else problem[0].lower() + problem[1:]
+def _fits(frame: str, text: str, lowered: str | None) -> bool:
+    """A clause frame needs a first letter that may be small, a closing frame needs a finished sentence before it."""
+    if "{l}" in frame:
+        return lowered is not None
+    return text.endswith(_ENDS) or not frame.startswith("{p}")
+
+
+def _lower_first(text: str) -> str | None:
+    """The text as it reads after a comma; None when it is not clear whether the first word is a name."""
+    first = next(iter(spans(text)), None)
+    if first is None or first.start:
+        return None
+    if first.kind in (SpanKind.MATH, SpanKind.NUMBER) or not first.text[0].isupper():
+        return text if text[0].isalnum() or text[0] in "$\\" else None
+    if first.text.split("'")[0].split("’")[0] == "I" or is_proper_name(text, first):
+        return text
+    if first.text.split("-")[0].lower() in word_list("starters"):
+        return text[0].lower() + text[1:]
+    return None

@@ -1,0 +1,135 @@
+"""Other forms of the same question: 'How many did she sell?' -> 'Determine how many she sold.'"""
+
+import random
+import re
+
+from scapo.perturb.rules.english import DETERMINERS, PRONOUNS, capital, finite, verbs
+from scapo.perturb.rules.masking import MATH
+
+_LEAD = re.compile(
+    r"(?P<lead>(?:If|Given|Assuming|Considering|Supposing|Suppose)\b.*, (?:then )?|(?:In|For) (?:the (?:diagram|figure)|"
+    rf"(?:real |positive |triangle |rectangle )?(?:numbers? )?(?:{MATH},? (?:and )?)+)[^,]*, )?"
+    r"(?P<question>(?:[Hh]ow|[Ww]hat)\b.*)\?(?P<end>\s*)", re.DOTALL)
+_SECOND_QUESTION = re.compile(r"\b(?:and|or|,) (?:how|what|which|who|when|where|why)\b|\?")
+_WHAT_IS = re.compile(rf"[Ww]hat(?:['’]s| is| are| was| were) (?P<thing>(?:the|his|her|their|its|{MATH}|[A-Z]\w+['’]s) .+|{MATH})",
+                      re.DOTALL)
+_NOT_A_THING = re.compile(rf"equal to$|^{MATH} (?:in|as|when|if|written|expressed|rounded)\b|^the (?:answer|name|color|reason)\b")
+_WH_PHRASE = re.compile(r"how (?:many|much|old|long|far|tall|fast)\b|what (?:fraction|percentage|percent|portion)\b", re.IGNORECASE)
+_COUNT = re.compile(rf"[Hh]ow many (?P<things>(?!more\b|fewer\b|less\b|total\b|times\b|of\b|are\b|different ways can)"
+                    rf"(?:[a-z-]+|{MATH}|\d+)(?: (?:[a-z-]+|{MATH}|\d+)){{0,7}}?) are (?P<there>there )?(?P<rest>(?:in|on|at|such|for|to|"
+                    r"between|from|that|whose|of|with)\b.*)", re.DOTALL)
+_WAYS = re.compile(r"[Hh]ow many (?P<different>different |distinct )?ways are there to (?P<rest>[a-z]+\b.*)", re.DOTALL)
+_BREAKS = frozenset("that who which where if when because since before after until and or but not so while than".split())
+_MODALS = frozenset("will would can could should must might shall".split())
+_BE_HAVE = frozenset("is are was were has have had".split())
+
+
+def question_forms(sentence: str, generator: random.Random) -> list[str]:
+    """Rewrites of a sentence that ends in one question; empty when none is safe."""
+    match = _LEAD.fullmatch(sentence)
+    if not match or _SECOND_QUESTION.search(match["question"]):
+        return []
+    lead, question, end = match["lead"] or "", match["question"], match["end"]
+    found = [form for form in (_find_thing(question, generator), _embedded(question, generator)) if form]
+    made = [_join(lead, form) + "." + end for form in found]
+    return made + [_join(lead, form) + "?" + end for form in (_number_of(question), _in_how_many_ways(question)) if form]
+
+
+def _join(lead: str, form: str) -> str:
+    return lead + form if lead else capital(form)
+
+
+def _find_thing(question: str, generator: random.Random) -> str | None:
+    """'What is the area of T?' -> 'find the area of T.'"""
+    match = _WHAT_IS.fullmatch(question)
+    if not match or _NOT_A_THING.search(match["thing"]):
+        return None
+    return f"{generator.choice(('find', 'determine'))} {match['thing']}"
+
+
+def _number_of(question: str) -> str | None:
+    """'How many diamonds are there in F?' -> 'what is the number of diamonds in F?'"""
+    match = _COUNT.fullmatch(question)
+    if not match or set(match["things"].split()) & (_BREAKS | _MODALS | _BE_HAVE):
+        return None
+    if not match["there"] and match["rest"].split()[0] not in ("in", "on", "at"):
+        return None
+    return f"what is the number of {match['things']} {match['rest']}"
+
+
+def _in_how_many_ways(question: str) -> str | None:
+    """'How many ways are there to arrange X?' -> 'in how many ways can one arrange X?'"""
+    match = _WAYS.fullmatch(question)
+    return f"in how many {match['different'] or ''}ways can one {match['rest']}" if match else None
+
+
+def _embedded(question: str, generator: random.Random) -> str | None:
+    """'How many clips did she sell in May?' -> 'determine how many clips she sold in May'"""
+    statement = _statement(question)
+    return f"{generator.choice(('determine', 'calculate', 'work out', 'find out'))} {statement}" if statement else None
+
+
+def _statement(question: str) -> str | None:
+    """The question in the word order of a statement: 'how many clips she sold in May'."""
+    if not _WH_PHRASE.match(question):
+        return None
+    words = question.split(" ")
+    words[0] = words[0].lower()
+    for at in range(2, len(words)):
+        word = words[at]
+        if word in _BREAKS and word != "of":
+            return None
+        if word in ("do", "does", "did"):
+            return _without_do(words, at)
+        if word in _MODALS:
+            return _swapped(words, at)
+        if word in _BE_HAVE:
+            return _be_or_have(words, at)
+    return None
+
+
+def _without_do(words: list[str], at: int) -> str | None:
+    verb = _verb_position(words, at + 1)
+    if verb is None:
+        return None
+    subject = words[at + 1:verb]
+    form = finite(words[verb], words[at], subject[-1].lower())
+    return " ".join(words[:at] + subject + [form] + words[verb + 1:])
+
+
+def _swapped(words: list[str], at: int) -> str | None:
+    verb = _verb_position(words, at + 1)
+    return None if verb is None else " ".join(words[:at] + words[at + 1:verb] + [words[at]] + words[verb:])
+
+
+def _be_or_have(words: list[str], at: int) -> str | None:
+    """Inverted ('has she read', 'are there') or with the question word as subject ('are in the jar')."""
+    following = words[at + 1] if at + 1 < len(words) else ""
+    if following.lower() in PRONOUNS or following == "there":
+        return " ".join(words[:at] + [following, words[at]] + words[at + 2:])
+    if following.lower() in DETERMINERS or following[:1].isupper() or not following.isalpha():
+        return None
+    return None if words[1] in ("old", "long", "far", "tall", "fast") else " ".join(words)
+
+
+def _verb_position(words: list[str], start: int) -> int | None:
+    """Where the main verb stands after a subject at `start`; None when subject or verb are not sure."""
+    subject = _subject_length(words, start)
+    for verb in range(start + subject, min(len(words), start + subject + 6)) if subject else ():
+        word = words[verb]
+        if word in verbs():
+            doubtful = verb + 1 < len(words) and words[verb + 1] in verbs() and word not in ("have", "need")
+            return None if doubtful else verb
+        if word in _BREAKS - {"and", "of"} or not re.fullmatch(r"[A-Za-z'’-]+", word) or words[start].lower() in PRONOUNS:
+            return None
+    return None
+
+
+def _subject_length(words: list[str], start: int) -> int:
+    """At least how many words the subject has: 1 for a pronoun or a name, 2 after an article."""
+    if start >= len(words):
+        return 0
+    word = words[start]
+    if word.lower() in DETERMINERS:
+        return 2
+    return 1 if word.lower() in PRONOUNS or word[:1].isupper() or (word.isalpha() and word.endswith("s")) else 0
