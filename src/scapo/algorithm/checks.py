@@ -30,6 +30,16 @@ def require_dims(name: str, tensor: Tensor, dims: str) -> None:
         raise ShapeError(f"`{name}` has shape {tuple(tensor.shape)}, but shape {wanted} is needed.")
 
 
+def require_finite(name: str, tensor: Tensor) -> None:
+    """Raise NonFiniteError, naming the first rows concerned, when `tensor` holds a NaN or an infinity."""
+    bad = (~torch.isfinite(tensor)).reshape(len(tensor), -1).any(dim=1).nonzero().flatten().tolist()
+    if bad:
+        raise NonFiniteError(
+            f"`{name}` is NaN or infinite at a valid place of row {', '.join(map(str, bad[:10]))} "
+            f"({len(bad)} of {len(tensor)} rows)."
+        )
+
+
 def require_bool(name: str, mask: Tensor) -> Tensor:
     """The mask as booleans. Integer or float masks are taken as "not zero"; they must hold only 0 and 1."""
     if mask.dtype is torch.bool:

@@ -35,7 +35,7 @@ class Batch:
     """Prompts that are run together, and chunks of their rows that are.
 
     prompts: U distinct contexts. width: the longest prompt among ALL their contexts, so that every context
-    runs in the same shape. chunks: per forward call, pairs (row, index into prompts), longest responses first.
+    runs in the same shape. chunks: per forward call, pairs (row, index into prompts), longest first.
     """
 
     prompts: tuple[Contexts, ...]
