@@ -20,9 +20,14 @@ def tiny_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
     bpe = ByteLevelBPETokenizer()
     texts = [TEMPLATE.format(question=question) for question, _ in PROBLEMS]
-    bpe.train_from_iterator(texts, vocab_size=300, special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    bpe.train_from_iterator(
+        texts, vocab_size=300, special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe._tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>", padding_side="left"
+        tokenizer_object=bpe._tokenizer,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        padding_side="left",
     )
     tokenizer.chat_template = CHAT
     tokenizer.save_pretrained(folder)
@@ -66,7 +71,9 @@ def rewrites(question):
         "typo_noise": question.replace("and", "adn"),
         "scenario_wrap": f"At the market: {question}",
         "irrelevant_context": f"{question} [tag: mx93q]",
-        "counterfactual": question.replace("and 1", "and 7").replace("and 2", "and 8").replace("and 3", "and 9"),
+        "counterfactual": question.replace("and 1", "and 7")
+        .replace("and 2", "and 8")
+        .replace("and 3", "and 9"),
     }
 
 

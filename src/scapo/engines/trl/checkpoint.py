@@ -18,7 +18,9 @@ from scapo.errors import ScapoError
 STATE = "scapo_state_{rank}.pt"
 
 
-def save_state(folder: Path, rank: int, micro_step: int, rollout: list[Any] | None, fingerprint: str | None) -> None:
+def save_state(
+    folder: Path, rank: int, micro_step: int, rollout: list[Any] | None, fingerprint: str | None
+) -> None:
     """Write this process's part. It is written before transformers' files, whose last one marks the whole."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / STATE.format(rank=rank)
@@ -39,8 +41,9 @@ def load_state(folder: Path, rank: int, fingerprint: str | None, device: Any) ->
     state = torch.load(path, map_location=device, weights_only=True)
     if None not in (fingerprint, state["data"]) and fingerprint != state["data"]:
         raise ScapoError(
-            f"{folder} was made with another training set (its prompts, answers or perturbations differ), so its data "
-            "order can't be continued. Resume with the data it began with, or start a new run in another directory."
+            f"{folder} was made with another training set (its prompts, answers or perturbations differ), "
+            "so its data order can't be continued. Resume with the data it began with, or start a new run "
+            "elsewhere."
         )
     return state["micro_step"], state["rollout"]
 

@@ -6,16 +6,20 @@ from typing import Annotated
 import typer
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Context settings with which the command must be registered: settings of the recipe arrive as extra words."""
+"""Context settings for registering the command: settings of the recipe arrive as extra words."""
 
 
 def train(
     context: typer.Context,
-    recipe: Annotated[Path, typer.Argument(help="A recipe (YAML); it comes before all --key value settings.")],
+    recipe: Annotated[
+        Path, typer.Argument(help="A recipe (YAML); it comes before all --key value settings.")
+    ],
     output: Annotated[Path | None, typer.Option(help="Run directory; by default runs/RECIPE/LABEL.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last whole checkpoint, if any.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last whole checkpoint, if any.")
+    ] = False,
 ) -> None:
-    """Train a model by a recipe. Any setting can be changed: --method.credit outcome --trainer.learning_rate 1e-5."""
+    """Train a model by a recipe. Any setting of it can be changed, for instance --method.credit outcome."""
     from scapo.engines.trl.recipe import load_recipe
 
     wanted = load_recipe(recipe, context.args)

@@ -17,10 +17,10 @@ CHOICES = {
     "dead_groups": ("keep", "skip"),
 }
 TOKEN_REDUCTIONS = ("dapo", "grpo", "bnpo", "dr_grpo")
-"""TRL's `loss_type` values that share the clipped token objective and differ only in how tokens are averaged."""
+"""TRL's `loss_type` values of the clipped token objective; they differ only in how tokens are averaged."""
 
 
-def option(default: Any, text: str) -> Any:
+def _option(default: Any, text: str) -> Any:
     """A dataclass field with its help text, as TRL's command-line parser wants it."""
     return field(default=default, metadata={"help": text})
 
@@ -36,29 +36,39 @@ class ScapoConfig(GRPOConfig):
     """
 
     # The paper's optimiser and objective, where TRL's defaults differ.
-    lr_scheduler_type: str = option("constant", "Learning rate schedule.")
-    weight_decay: float = option(0.01, "AdamW weight decay.")
-    epsilon_high: float | None = option(0.28, "Upper clip of the ratio (clip-higher).")
-    delta: float | None = option(10.0, "Dual clip: bound of the ratio where the advantage is negative.")
-    logging_steps: float = option(1, "Optimiser steps between two rows of metrics.jsonl.")
+    lr_scheduler_type: str = _option("constant", "Learning rate schedule.")
+    weight_decay: float = _option(0.01, "AdamW weight decay.")
+    epsilon_high: float | None = _option(0.28, "Upper clip of the ratio (clip-higher).")
+    delta: float | None = _option(10.0, "Dual clip: bound of the ratio where the advantage is negative.")
+    logging_steps: float = _option(1, "Optimiser steps between two rows of metrics.jsonl.")
 
-    credit: str = option("semifactual", "'semifactual' (SCAPO) or 'outcome' (GRPO).")
-    objective: str = option("clipped", "'clipped': the ratio clip with dual clip, averaged by `loss_type`.")
-    lambda_0: float = option(0.01, "Weight of the correction while it is on.")
-    n_0: int = option(120, "Optimiser steps, counted from 1, with the correction on; 0 afterwards.")
-    sign: str = option("negative", "Part of the stability that counts: 'negative' (SCAPO), 'all' or 'positive'.")
-    source: str = option("aligned", "'aligned' (SCAPO), or the ablations 'shuffled' and 'counterfactual'.")
-    kinds: list[str] | None = option(None, "Perturbation kinds to probe; all four semifactual ones when unset.")
-    dead_groups: str = option("keep", "'keep' corrects groups whose rewards are all equal, 'skip' leaves them 0.")
-    advantage_eps: float | None = option(
+    credit: str = _option("semifactual", "'semifactual' (SCAPO) or 'outcome' (GRPO).")
+    objective: str = _option("clipped", "'clipped': the ratio clip with dual clip, averaged by `loss_type`.")
+    lambda_0: float = _option(0.01, "Weight of the correction while it is on.")
+    n_0: int = _option(120, "Optimiser steps, counted from 1, with the correction on; 0 afterwards.")
+    sign: str = _option(
+        "negative", "Part of the stability that counts: 'negative' (SCAPO), 'all' or 'positive'."
+    )
+    source: str = _option("aligned", "'aligned' (SCAPO), or the ablations 'shuffled' and 'counterfactual'.")
+    kinds: list[str] | None = field(
+        default=None, metadata={"help": "Perturbation kinds to probe; all four semifactual ones when unset."}
+    )
+    dead_groups: str = _option(
+        "keep", "'keep' corrects groups whose rewards are all equal, 'skip' leaves them 0."
+    )
+    advantage_eps: float | None = _option(
         1e-6, "Added to the std of the rewards; unset keeps TRL's own advantages (1e-4)."
     )
-    perturbation_column: str = option("perturbations", "Dataset column with {kind: text or chat messages}.")
-    problem_column: str = option("problem", "Dataset column with the bare problem text inside the prompt.")
-    probe_tokens: int | None = option(None, "Padded tokens per forward pass of the probe; by device when unset.")
-    noise_rows: int = option(8, "Responses scored again per rollout for the noise floor; 0 switches it off.")
-    run_files: bool = option(True, "Write metrics.jsonl and samples.jsonl to `output_dir`.")
-    samples_per_rollout: int | None = option(None, "Responses written to samples.jsonl per rollout; all when unset.")
+    perturbation_column: str = _option("perturbations", "Dataset column with {kind: text or chat messages}.")
+    problem_column: str = _option("problem", "Dataset column with the bare problem text inside the prompt.")
+    probe_tokens: int | None = _option(
+        None, "Padded tokens per forward pass of the probe; by device when unset."
+    )
+    noise_rows: int = _option(8, "Responses scored again per rollout for the noise floor; 0 switches it off.")
+    run_files: bool = _option(True, "Write metrics.jsonl and samples.jsonl to `output_dir`.")
+    samples_per_rollout: int | None = _option(
+        None, "Responses written to samples.jsonl per rollout; all when unset."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,8 +114,9 @@ class ScapoConfig(GRPOConfig):
     def _check_objective(self) -> None:
         if self.loss_type not in TOKEN_REDUCTIONS:
             raise ScapoError(
-                f"objective is 'clipped', but loss_type is {self.loss_type!r}, an objective of its own. Set loss_type "
-                f"to one of {', '.join(map(repr, TOKEN_REDUCTIONS))} ('dapo' is the paper's token mean)."
+                f"objective is 'clipped', but loss_type is {self.loss_type!r}, an objective of its own. Set "
+                f"loss_type to one of {', '.join(map(repr, TOKEN_REDUCTIONS))} ('dapo' is the paper's token "
+                "mean)."
             )
         if self.importance_sampling_level != "token":
             raise ScapoError(
@@ -122,19 +133,19 @@ class ScapoConfig(GRPOConfig):
         window, rollout = self.gradient_accumulation_steps, self.steps_per_generation * self.num_iterations
         if window % rollout and rollout % window:
             raise ScapoError(
-                f"One rollout batch is used in {rollout} micro-batches (steps_per_generation x num_iterations) and an "
-                f"optimiser step takes {window} (gradient_accumulation_steps). One must divide the other, so that "
-                "every step sees whole rollouts."
+                f"One rollout batch is used in {rollout} micro-batches (steps_per_generation x "
+                f"num_iterations) and an optimiser step takes {window} (gradient_accumulation_steps). One "
+                "must divide the other, so that every step sees whole rollouts."
             )
         if self.use_transformers_continuous_batching:
             raise ScapoError(
-                "use_transformers_continuous_batching is not supported: with bf16 it leaves the trained parameters "
-                "in bf16. Use the default generation, or use_vllm on a GPU."
+                "use_transformers_continuous_batching is not supported: with bf16 it leaves the trained "
+                "parameters in bf16. Use the default generation, or use_vllm on a GPU."
             )
         if self.use_liger_kernel:
             raise ScapoError(
-                "use_liger_kernel is not supported: it swaps the model's layers after the trainer has patched them. "
-                "TRL's fused head already avoids the full logits; for fast layers set "
+                "use_liger_kernel is not supported: it swaps the model's layers after the trainer has "
+                "patched them. TRL's fused head already avoids the full logits; for fast layers set "
                 "model_init_kwargs={'use_kernels': True}."
             )
 
@@ -148,8 +159,9 @@ class ScapoConfig(GRPOConfig):
         zero3 = self.deepspeed_plugin is not None and self.deepspeed_plugin.zero_stage == 3
         if zero3 or self.fsdp:
             raise ScapoError(
-                "Probing reads the language-model head as one tensor, which FSDP and DeepSpeed ZeRO-3 split over "
-                "processes. Use plain data parallelism or ZeRO-2 here, or the verl engine for sharded models."
+                "Probing reads the language-model head as one tensor, which FSDP and DeepSpeed ZeRO-3 split "
+                "over processes. Use plain data parallelism or ZeRO-2 here, or the verl engine for sharded "
+                "models."
             )
 
 

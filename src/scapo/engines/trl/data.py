@@ -1,4 +1,4 @@
-"""From a file of problems to the dataset that TRL trains on; everything that can be wrong is said before a model loads."""
+"""From a file of problems to the dataset that TRL trains on, checked before a model loads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +7,32 @@ from typing import Any
 from datasets import Dataset
 
 from scapo.engines.trl.config import ScapoConfig
+from scapo.engines.trl.recipe import Recipe
 from scapo.errors import ScapoError
 from scapo.problems import Problem, chat_prompt, load_problems
 
-MAX_PROMPT_TOKENS = 1024
+
+def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tuple[list[Problem], list[str]]:
+    """The problems that the run will use, and what there is to say about the others.
+
+    Raises:
+        ScapoError: when they can't be read, lack rewrites altogether, or are fewer than one rollout takes.
+    """
+    path, limit = str(recipe.train["path"]), int(recipe.train["max_prompt_tokens"])
+    problems, counts = load_train(recipe.train)
+    lacking = check_perturbations(problems, config, path)
+    kept = within_length(problems, tokenizer, limit, config.probed_kinds)
+    notes = [f"{len(kept)} problems from {path} ({', '.join(f'{name} {n}' for name, n in counts.items())})"]
+    if len(kept) < len(problems):
+        notes.append(f"{len(problems) - len(kept)} problems left out: a prompt is longer than {limit} tokens")
+    if lacking:
+        notes.append(f"{lacking} problems have no rewrite: their tokens get no correction")
+    if len(kept) < recipe.rollout["prompts"]:
+        raise ScapoError(
+            f"{path} leaves {len(kept)} problems, but one rollout takes {recipe.rollout['prompts']} "
+            "(rollout.prompts). Use more problems or a smaller rollout."
+        )
+    return kept, notes
 
 
 def load_train(section: dict[str, Any]) -> tuple[list[Problem], dict[str, int]]:
@@ -21,7 +43,9 @@ def load_train(section: dict[str, Any]) -> tuple[list[Problem], dict[str, int]]:
     """
     path = section["path"]
     if str(path).endswith((".jsonl", ".parquet", ".csv")) and not Path(path).is_file():
-        raise ScapoError(f"train.path is {path}, which is not a file. Make it with `scapo perturb`, or mend the path.")
+        raise ScapoError(
+            f"train.path is {path}, which is not a file. Make it with `scapo perturb`, or mend the path."
+        )
     loaded = load_problems(path, columns=section.get("columns"), split=section.get("split", "train"))
     if not loaded.problems:
         reasons = "; ".join(f"row {refusal.row}: {refusal.reason}" for refusal in loaded.refused[:3])
@@ -37,17 +61,22 @@ def check_perturbations(problems: Sequence[Problem], config: ScapoConfig, path: 
     """
     if not config.probes:
         return 0
-    lacking = [problem.id for problem in problems if not set(problem.perturbations) & set(config.probed_kinds)]
+    lacking = [
+        problem.id for problem in problems if not set(problem.perturbations) & set(config.probed_kinds)
+    ]
     if len(lacking) == len(problems):
         raise ScapoError(
             f"No problem in {path} has a rewrite of the kinds {', '.join(config.probed_kinds)}, which credit "
             f"'semifactual' needs. Make them with `scapo perturb {path} -o OUT.jsonl --kinds "
-            f"{','.join(config.probed_kinds)}` and set train.path to OUT.jsonl, or train GRPO with --method.credit outcome."
+            f"{','.join(config.probed_kinds)}` and set train.path to OUT.jsonl, or train GRPO with "
+            "--method.credit outcome."
         )
     return len(lacking)
 
 
-def within_length(problems: Sequence[Problem], tokenizer: Any, limit: int, kinds: Sequence[str]) -> list[Problem]:
+def within_length(
+    problems: Sequence[Problem], tokenizer: Any, limit: int, kinds: Sequence[str]
+) -> list[Problem]:
     """Problems whose prompt and every probed rewrite of it have at most `limit` tokens; nothing is ever cut.
 
     Raises:
@@ -56,15 +85,18 @@ def within_length(problems: Sequence[Problem], tokenizer: Any, limit: int, kinds
     kept = [p for p in problems if longest_prompt(p, tokenizer, kinds) <= limit]
     if not kept:
         raise ScapoError(
-            f"Every prompt (or a rewrite of it) has more than {limit} tokens. Raise train.max_prompt_tokens, or check "
-            "that the tokenizer is the model's own."
+            f"Every prompt (or a rewrite of it) has more than {limit} tokens. Raise train.max_prompt_tokens, "
+            "or check that the tokenizer is the model's own."
         )
     return kept
 
 
 def longest_prompt(problem: Problem, tokenizer: Any, kinds: Sequence[str]) -> int:
     """Tokens of the longest prompt that this problem can send to the model."""
-    texts = [problem.problem, *(problem.perturbations[kind] for kind in kinds if kind in problem.perturbations)]
+    texts = [
+        problem.problem,
+        *(problem.perturbations[kind] for kind in kinds if kind in problem.perturbations),
+    ]
     prompts = [chat_prompt(text) for text in texts]
     return max(map(len, tokenizer.apply_chat_template(prompts, add_generation_prompt=True)["input_ids"]))
 

@@ -1,6 +1,6 @@
 """Numbers about one rollout batch and one optimiser step; pure functions of tensors and logs.
 
-Shape suffixes: _K perturbations, _N responses of the whole rollout batch, _T response tokens, _M valid tokens.
+Shape suffixes: _K perturbations, _N responses of one process, _T response tokens, _M valid tokens.
 """
 
 import logging
@@ -41,7 +41,7 @@ OURS = ("reward/", "drift/", "credit/", "time/", "memory/", "tokens_per_second",
 
 
 def drift_summary(mean_drift_M: Tensor, noise_M: Tensor) -> dict[str, float]:
-    """Mean, quantiles and share of exact zeros of d (mean over k) at the valid tokens, beside the noise floor.
+    """Mean, quantiles and share of exact zeros of d (mean over k) at the valid tokens, beside the noise.
 
     `noise_M` holds the drift of the original prompt against itself in other batch shapes: what rounding alone
     does. Signal-to-noise is left out when the floor is exactly 0.
@@ -60,7 +60,7 @@ def drift_summary(mean_drift_M: Tensor, noise_M: Tensor) -> dict[str, float]:
 
 
 def credit_summary(advantage_M: Tensor, correction_M: Tensor, lam: float) -> dict[str, float]:
-    """Shares of valid tokens: corrected; corrected where the outcome says nothing; sign turned by lambda * u."""
+    """Shares of valid tokens: corrected, corrected without outcome signal, sign turned by lambda * u."""
     tokens = max(1, len(advantage_M))
     corrected_M = correction_M != 0
     flipped_M = advantage_M * (advantage_M + lam * correction_M) < 0
@@ -104,7 +104,9 @@ def sample_rows(rollout: Rollout, scored: dict[str, Any], truncated: list[bool])
     count = len(rollout.rows)
     nothing: list[Any] = [None] * count
     drift = nothing if rollout.drift_NT is None else row_mean(rollout.drift_NT, rollout.mask_NT)
-    correction = nothing if rollout.correction_NT is None else row_mean(rollout.correction_NT, rollout.mask_NT)
+    correction = (
+        nothing if rollout.correction_NT is None else row_mean(rollout.correction_NT, rollout.mask_NT)
+    )
     reward = [None if math.isnan(value) else value for value in rollout.reward_N.tolist()]
     return [
         {
@@ -151,14 +153,15 @@ def warn(found: dict[str, Any], truncated: float) -> None:
     """Say in the log what would otherwise waste hours."""
     if truncated > TRUNCATED_MANY and found.get("reward/mean") == 0:
         logger.warning(
-            f"{truncated:.0%} of the responses were cut at the length limit and every reward is 0: the answers never "
-            "arrive. Raise max_completion_length, or check the stop tokens printed at the start."
+            f"{truncated:.0%} of the responses were cut at the length limit and every reward is 0: the "
+            "answers never arrive. Raise max_completion_length, or check the stop tokens printed at the "
+            "start."
         )
     if found.get("drift/signal_to_noise", math.inf) < SIGNAL_LOW:
         logger.warning(
-            f"The drift ({found['drift/mean']:.2g}) is near its noise floor ({found['drift/noise_floor']:.2g}): most of "
-            "the correction is rounding noise. Train in float32 (bf16: false), or make probe_tokens smaller; see "
-            "docs/train.md."
+            f"The drift ({found['drift/mean']:.2g}) is near its noise floor "
+            f"({found['drift/noise_floor']:.2g}): much of the correction is rounding noise. Probe in "
+            "float32 (trainer.bf16: false); see docs/train.md."
         )
 
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from scapo.algorithm import group_stability
-from scapo.algorithm.probe import ProbeRow, response_logprobs
+from scapo.algorithm.probe import response_logprobs
+from scapo.algorithm.probe_plan import ProbeRow
 from scapo.engines.trl.credit import Rollout
 from scapo.engines.trl.prompts import perturbed_prompt
 
@@ -36,7 +37,7 @@ class Probe:
         rollout.u_NT = self._stability(drift_KNT, rollout, present_KN)
 
     def _drift(self, rollout: Rollout) -> tuple[Tensor, Tensor]:
-        """(K, N, T) drift, and which perturbations each row has. Rows without a counted token are not scored."""
+        """(K, N, T) drift, and which perturbations each row has; rows without a counted token are skipped."""
         prompts_KN = [self._perturbed_ids(rollout, kind) for kind in self.kinds]
         counted = rollout.mask_NT.any(dim=1).tolist()
         rows = [
@@ -60,7 +61,7 @@ class Probe:
         return drift_KNT, found.present
 
     def _perturbed_ids(self, rollout: Rollout, kind: str) -> list[list[int] | None]:
-        """Token ids of every row's prompt rewritten as `kind`, tokenised as TRL does the original; None if absent."""
+        """Ids of each row's prompt rewritten as `kind`, tokenised as TRL does the original; None: absent."""
         groups = rollout.group_N.tolist()
         row_of = dict(zip(reversed(groups), reversed(rollout.rows), strict=True))
         columns = self.args.perturbation_column, self.args.problem_column
@@ -79,7 +80,8 @@ class Probe:
         drift_NKT = accelerator.pad_across_processes(drift_KNT.transpose(0, 1).contiguous(), dim=2)
         mask_NT = accelerator.pad_across_processes(rollout.mask_NT.long(), dim=1)
         drift_AKT, mask_AT, group_A, present_AK = (
-            accelerator.gather(x) for x in (drift_NKT, mask_NT, rollout.group_N, present_KN.T.contiguous().long())
+            accelerator.gather(x)
+            for x in (drift_NKT, mask_NT, rollout.group_N, present_KN.T.contiguous().long())
         )
         u_AT = group_stability(drift_AKT.transpose(0, 1), mask_AT, group_A, present_AK.T)
         start = accelerator.process_index * N

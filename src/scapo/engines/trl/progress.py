@@ -1,11 +1,18 @@
-"""What a person sees while a run trains: a bar in a terminal, plain lines in a log file. And a gentle stop."""
+"""What a person sees while a run trains, a bar or plain lines in a log file; and a gentle stop."""
 
 import signal
 from types import FrameType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from transformers import TrainerCallback
 
 LINES = 20
@@ -24,21 +31,30 @@ class ShowProgress(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if not (state.is_world_process_zero and self.console.is_terminal):
             return
-        columns = (TextColumn(self.label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[seen]}"))
+        columns = (
+            TextColumn(self.label),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[seen]}"),
+        )
         self.bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self.console)
         self.task = self.bar.add_task("train", total=state.max_steps, completed=state.global_step, seen="")
         self.bar.start()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
         names = {"reward/mean": "reward", "completions/clipped_ratio": "truncated", "drift/mean": "drift"}
-        self.shown |= {short: logs[name] for name, short in names.items() if isinstance(logs.get(name), float)}
+        self.shown |= {
+            short: logs[name] for name, short in names.items() if isinstance(logs.get(name), float)
+        }
         if not state.is_world_process_zero or "loss" not in logs:
             return
         seen = "  ".join(f"{name} {value:.3f}" for name, value in self.shown.items())
         if self.bar:
             self.bar.update(self.task, completed=state.global_step, seen=seen)
         elif state.global_step % max(1, state.max_steps // LINES) == 0:
-            self.console.print(f"{self.label}  step {state.global_step}/{state.max_steps}  {seen}", highlight=False)
+            self.console.print(
+                f"{self.label}  step {state.global_step}/{state.max_steps}  {seen}", highlight=False
+            )
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self.bar:
@@ -46,7 +62,7 @@ class ShowProgress(TrainerCallback):
 
 
 class StopAfterStep(TrainerCallback):
-    """The first Ctrl-C (or SIGTERM) ends the step in flight, saves a checkpoint and stops; the second is immediate."""
+    """The first Ctrl-C (or SIGTERM) ends after the step in flight with a checkpoint; the second at once."""
 
     def __init__(self) -> None:
         self.asked = False

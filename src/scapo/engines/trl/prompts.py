@@ -16,7 +16,7 @@ def perturbed_prompt(row: Mapping[str, Any], kind: str, column: str, problem_col
     whole of that message.
 
     Raises:
-        ScapoError: when the prompt does not hold the problem's text, or a rewrite is neither text nor messages.
+        ScapoError: when the prompt does not hold the problem's text, or a rewrite has the wrong form.
     """
     rewrite = (row.get(column) or {}).get(kind)
     if not rewrite:
@@ -26,15 +26,17 @@ def perturbed_prompt(row: Mapping[str, Any], kind: str, column: str, problem_col
         return rewrite if isinstance(prompt, list) else _text_only(kind)
     if not isinstance(rewrite, str):
         raise ScapoError(
-            f"Column {column!r} holds a {type(rewrite).__name__} for kind {kind!r}; it must be a text or a list of "
-            "chat messages."
+            f"Column {column!r} holds a {type(rewrite).__name__} for kind {kind!r}; it must be a text or a "
+            "list of chat messages."
         )
     problem = row.get(problem_column)
     if isinstance(prompt, str):
         return _substitute(prompt, problem, rewrite, problem_column)
     turn = max((i for i, message in enumerate(prompt) if message["role"] == "user"), default=None)
     if turn is None:
-        raise ScapoError(f"A prompt has no user message to rewrite; its roles are {[m['role'] for m in prompt]}.")
+        raise ScapoError(
+            f"A prompt has no user message to rewrite; its roles are {[m['role'] for m in prompt]}."
+        )
     content = _substitute(prompt[turn]["content"], problem, rewrite, problem_column)
     return [*prompt[:turn], {**prompt[turn], "content": content}, *prompt[turn + 1 :]]
 
@@ -44,11 +46,14 @@ def _substitute(content: str, problem: str | None, rewrite: str, problem_column:
         return rewrite
     if problem not in content:
         raise ScapoError(
-            f"Column {problem_column!r} holds {problem[:60]!r}, which does not stand in the prompt {content[:60]!r}. "
-            "Give the perturbations as chat messages, or drop that column if a rewrite replaces the whole message."
+            f"Column {problem_column!r} holds {problem[:60]!r}, which does not stand in the prompt "
+            f"{content[:60]!r}. Give the perturbations as chat messages, or drop that column if a rewrite "
+            "replaces the whole message."
         )
     return content.replace(problem, rewrite, 1)
 
 
 def _text_only(kind: str) -> Prompt:
-    raise ScapoError(f"The prompt is a plain text, but its {kind!r} rewrite is a list of chat messages; use one form.")
+    raise ScapoError(
+        f"The prompt is a plain text, but its {kind!r} rewrite is a list of chat messages; use one form."
+    )

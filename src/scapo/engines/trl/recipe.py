@@ -1,4 +1,4 @@
-"""Recipes: one YAML file says everything about a training run; `--section.key value` changes single settings."""
+"""Recipes: one YAML file says everything about a training run; `--section.key value` changes a setting."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,13 @@ import yaml
 from scapo.errors import ScapoError
 
 METHOD = ("credit", "objective", "lambda_0", "n_0", "sign", "source", "kinds", "dead_groups", "advantage_eps")
+ROLLOUT = {"prompts": 128, "responses": 8, "updates": 2, "micro_batch": 8, "max_tokens": 512}
+"""Sizes of a rollout where a recipe says nothing; the first three are the paper's."""
+TRAIN = {"split": "train", "columns": {}, "max_prompt_tokens": 1024}
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "train": ("path", "split", "columns", "max_prompt_tokens"),
+    "train": ("path", *TRAIN),
     "method": METHOD,
-    "rollout": ("prompts", "responses", "updates", "micro_batch", "max_tokens"),
+    "rollout": tuple(ROLLOUT),
     "lora": ("r", "alpha", "dropout", "target_modules"),
 }
 TOP = ("label", "model", "dtype", "stop_tokens", "threads")
@@ -63,7 +66,8 @@ def load_recipe(path: Path | str, overrides: Sequence[str] = ()) -> Recipe:
             raise ScapoError(f"{path} does not say `{name}`, which has no default.")
     if not content["train"].get("path"):
         raise ScapoError(f"{path} does not say `train.path`: a file of problems or a hub id.")
-    return Recipe(**content)
+    defaults = {"train": TRAIN | content["train"], "rollout": ROLLOUT | (content.get("rollout") or {})}
+    return Recipe(**content | defaults)
 
 
 def parse_overrides(words: Sequence[str]) -> list[tuple[str, Any]]:
@@ -72,7 +76,9 @@ def parse_overrides(words: Sequence[str]) -> list[tuple[str, Any]]:
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or len(word) == 2:
-            raise ScapoError(f"Expected --key value, found {word!r}. Settings are written like --method.n_0 60.")
+            raise ScapoError(
+                f"Expected --key value, found {word!r}. Settings are written like --method.n_0 60."
+            )
         key, equals, text = word[2:].partition("=")
         if not equals:
             if not rest or rest[0].startswith("--"):
@@ -103,10 +109,14 @@ def _check_keys(content: Mapping[str, Any], where: str) -> None:
         if key not in sections:
             raise ScapoError(_unknown(key, [*TOP, *sections], where, sections))
         if not isinstance(value, dict):
-            raise ScapoError(f"{where}: `{key}` must hold settings of its own ({', '.join(sections[key][:5])}, ...).")
+            raise ScapoError(
+                f"{where}: `{key}` must hold settings of its own ({', '.join(sections[key][:5])}, ...)."
+            )
         for name in value:
             if name not in sections[key]:
-                raise ScapoError(_unknown(f"{key}.{name}", [f"{key}.{n}" for n in sections[key]], where, sections))
+                raise ScapoError(
+                    _unknown(f"{key}.{name}", [f"{key}.{n}" for n in sections[key]], where, sections)
+                )
 
 
 def _unknown(key: str, known: Sequence[str], where: str, sections: Mapping[str, Sequence[str]]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
 from scapo.engines.trl.config import ScapoConfig
-from scapo.engines.trl.recipe import Recipe
+from scapo.engines.trl.recipe import ROLLOUT, Recipe
 from scapo.errors import ScapoError
 
 DERIVED = {
@@ -38,23 +38,24 @@ def scapo_config(recipe: Recipe, output: str, processes: int = 1) -> ScapoConfig
 
 
 def batch_sizes(rollout: dict[str, Any], processes: int) -> dict[str, int]:
-    """TRL's batch settings for `prompts` x `responses` sampled together and used in `updates` optimiser steps."""
-    sizes = {"prompts": 128, "responses": 8, "updates": 2, "micro_batch": 8, "max_tokens": 512} | rollout
+    """TRL's batch settings for `prompts` x `responses` sampled together and used in `updates` steps."""
+    sizes = ROLLOUT | rollout
     for name, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ScapoError(f"rollout.{name} is {value!r}; it must be a whole number, 1 or more.")
     if sizes["prompts"] % sizes["updates"]:
         raise ScapoError(
-            f"rollout.prompts is {sizes['prompts']} and rollout.updates is {sizes['updates']}: the prompts must "
-            "divide evenly among the updates."
+            f"rollout.prompts is {sizes['prompts']} and rollout.updates is {sizes['updates']}: the prompts "
+            "must divide evenly among the updates."
         )
     update = sizes["prompts"] * sizes["responses"] // sizes["updates"]
     together = sizes["micro_batch"] * processes
     if update % together:
         raise ScapoError(
-            f"One update has {update} responses (rollout.prompts x rollout.responses / rollout.updates), which "
-            f"rollout.micro_batch {sizes['micro_batch']} x {processes} process(es) does not divide. Choose a "
-            f"micro_batch that divides {update // processes if update % processes == 0 else update}."
+            f"One update has {update} responses (rollout.prompts x rollout.responses / rollout.updates), "
+            f"which rollout.micro_batch {sizes['micro_batch']} x {processes} process(es) does not divide. "
+            "Choose a micro_batch that divides "
+            f"{update // processes if update % processes == 0 else update}."
         )
     return {
         "num_generations": sizes["responses"],

@@ -1,8 +1,8 @@
 """`ScapoTrainer`: TRL's GRPOTrainer with token-level credit.
 
-Two methods carry the method: `_generate_and_score_completions` computes the outcome advantage and, while lambda
-is on, the correction; `_compute_loss` adds lambda times the correction and hands over to TRL's own loss. The
-other overrides only time a stage, or save what a checkpoint needs in the middle of a rollout batch.
+Two overrides carry the method: `_generate_and_score_completions` computes the outcome advantage and, while
+lambda is on, the correction; `_compute_loss` adds lambda times the correction and hands over to TRL's own
+loss. The others only time a stage, or save what a checkpoint needs in the middle of a rollout batch.
 
 Shape suffixes: _N responses of this process, _A responses of all processes, _F reward functions.
 """
@@ -15,11 +15,12 @@ from typing import Any
 import torch
 from accelerate.utils import gather_object
 from torch import Tensor
-from transformers import TrainerCallback
 from trl import GRPOTrainer
 
 from scapo.algorithm import outcome_advantage
 from scapo.engines.trl import checkpoint, metrics
+from scapo.engines.trl.checks import check_groups, check_inputs
+from scapo.engines.trl.clock import StepClock
 from scapo.engines.trl.config import ScapoConfig
 from scapo.engines.trl.credit import CREDITS, Credit, Rollout
 from scapo.engines.trl.probe import Probe
@@ -31,19 +32,23 @@ class ScapoTrainer(GRPOTrainer):
     """GRPOTrainer whose advantages carry a correction per token (arXiv:2609.40360).
 
     Takes GRPOTrainer's arguments, with a `ScapoConfig`. The dataset needs one more column, by default
-    `perturbations`, `{kind: text or chat messages}`; a missing kind is left out of the average. Reward functions
-    keep TRL's signature. Evaluation passes are TRL's own and are never probed.
+    `perturbations`, `{kind: text or chat messages}`; a missing kind is left out of the average. Reward
+    functions keep TRL's signature. Evaluation passes are TRL's own and are never probed.
     """
 
     args: ScapoConfig
 
-    def __init__(self, model: Any, reward_funcs: Any = None, args: ScapoConfig | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, model: Any, reward_funcs: Any = None, args: ScapoConfig | None = None, **kwargs: Any
+    ) -> None:
         if not isinstance(args, ScapoConfig):
             raise ScapoError(f"ScapoTrainer needs args=ScapoConfig(...), but got {type(args).__name__}.")
-        _check_inputs(args, kwargs)
+        check_inputs(args, kwargs)
         super().__init__(model, reward_funcs, args, **kwargs)
         if args.probes and self._is_vlm:
-            raise ScapoError("Probing works on text prompts only; for a vision-language model set credit='outcome'.")
+            raise ScapoError(
+                "Probing works on text prompts only; for a vision-language model set credit='outcome'."
+            )
         self.schedule = args.schedule
         self.credit: Credit = CREDITS[args.credit](args)
         self._probe = Probe(self) if args.probes else None
@@ -52,7 +57,7 @@ class ScapoTrainer(GRPOTrainer):
         self.sampled_tokens = 0
         self._data_fingerprint: str | None = None
         self.run_files = RunFiles(args.output_dir, self.schedule)
-        self.add_callback(_StepClock(self))
+        self.add_callback(StepClock(self))
         if args.run_files:
             self.add_callback(self.run_files)
 
@@ -81,12 +86,16 @@ class ScapoTrainer(GRPOTrainer):
     def _as_rollout(self, inputs: list[dict[str, Any]], output: dict[str, Any]) -> Rollout:
         reward_A = self._weighted_reward()
         group_A = torch.arange(len(reward_A), device=reward_A.device) // self.num_generations
-        mine = slice(self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs))
-        _check_groups(inputs, group_A[mine])
+        mine = slice(
+            self.accelerator.process_index * len(inputs), (self.accelerator.process_index + 1) * len(inputs)
+        )
+        check_groups(inputs, group_A[mine])
         mask_NT = output["completion_mask"].bool()
         if "tool_mask" in output:
             mask_NT = mask_NT & output["tool_mask"].bool()
-        prompt_ids = [ids[keep.bool()] for ids, keep in zip(output["prompt_ids"], output["prompt_mask"], strict=True)]
+        prompt_ids = [
+            ids[keep.bool()] for ids, keep in zip(output["prompt_ids"], output["prompt_mask"], strict=True)
+        ]
         advantage_A = self._advantage(reward_A, group_A)
         return Rollout(
             step=self.state.global_step + 1,
@@ -124,7 +133,9 @@ class ScapoTrainer(GRPOTrainer):
     def _generate(self, prompts: list[Any]) -> Any:
         return self._timed("rollout", super()._generate, prompts)
 
-    def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> Tensor:
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
+    ) -> Tensor:
         reward_AF = self._timed(
             "reward", super()._calculate_rewards, inputs, prompts, completions, completion_ids_list
         )
@@ -198,55 +209,3 @@ class ScapoTrainer(GRPOTrainer):
             columns = ("prompt", "answer", self.args.perturbation_column)
             self._data_fingerprint = checkpoint.fingerprint(self.train_dataset, columns)
         return self._data_fingerprint
-
-
-class _StepClock(TrainerCallback):
-    """Puts the seconds of each stage, the token rate and the peak memory into the trainer's metrics."""
-
-    def __init__(self, trainer: ScapoTrainer) -> None:
-        self.trainer = trainer
-        self._started = self._total = 0.0
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._started = time.perf_counter()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        trainer, spent = self.trainer, time.perf_counter() - self._started
-        seconds, trainer._seconds = trainer._seconds, {}
-        self._total += spent
-        found = {f"time/{stage}_s": seconds[stage] for stage in ("rollout", "reward", "probe") if stage in seconds}
-        found["time/update_s"] = spent - seconds.get("score", 0.0) - seconds.get("probe", 0.0)
-        found["tokens_per_second"] = trainer.sampled_tokens / self._total
-        found["memory/peak_gib"] = metrics.peak_memory_gib()
-        for name, value in found.items():
-            trainer._metrics["train"][name].append(value)
-
-
-def _check_inputs(args: ScapoConfig, kwargs: dict[str, Any]) -> None:
-    """Refuse what probing can't serve before a model is loaded."""
-    if not args.probes:
-        return
-    for name in ("tools", "environment_factory"):
-        if kwargs.get(name):
-            raise ScapoError(
-                f"{name} is not supported with probing: a response with tool output in it has no second prompt to be "
-                "scored under. Set credit='outcome', or leave it out."
-            )
-    dataset = kwargs.get("train_dataset")
-    columns = getattr(dataset, "column_names", None)
-    if columns is not None and args.perturbation_column not in columns:
-        raise ScapoError(
-            f"The training set has no column {args.perturbation_column!r}; found {', '.join(columns)}. Make it with "
-            "`scapo perturb`, or set perturbation_column, or credit='outcome' to train without it."
-        )
-
-
-def _check_groups(inputs: list[dict[str, Any]], group_N: Tensor) -> None:
-    """All rows of a group must hold the same prompt, else advantages and u would mix problems."""
-    first: dict[int, Any] = {}
-    for row, group in zip(inputs, group_N.tolist(), strict=True):
-        if first.setdefault(group, row["prompt"]) != row["prompt"]:
-            raise ScapoError(
-                f"Responses to different prompts stand in one group ({str(row['prompt'])[:80]!r}). The sampler must "
-                "repeat each prompt num_generations times in a row."
-            )
