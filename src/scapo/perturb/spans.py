@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from scapo.perturb.values import NUMBER, Value, combine, number_value, word_value
+from scapo.perturb.values import NUMBER, Value, combine, number_value, part_value, word_value
 
 
 class SpanKind(StrEnum):
@@ -49,6 +49,8 @@ _MATHY = re.compile(r"[_^={}<>|*+~@]|https?:|\d[A-Za-z]|[A-Za-z]\d|\b[A-Za-z]\(|
 _TOKEN = re.compile(rf"{NUMBER}|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)")
 _ATTACHED = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit>st|nd|rd|th|cm|mm|km|kg|mg|ml|lbs?|oz|ft|mph|m|g|am|pm|s|k|K|L|%)\b")
 _EDGE = ".,;:!?\"'“”‘’)]"
+_COMPOUND = re.compile(r"-(?!axis|axes|coordinate|intercept|plane|value|sided|gon|th\b|digit|element|fold)[a-z]{3}")
+_PART_ENDS = re.compile(r"\s+(?:of|as|the)\b|\s*[.,;?)]|\s*$")
 _VARIABLE_A = re.compile(r"\s*(?:[=+*/^<>,;.)?!]|$|-\s|and [b-zB-Z]\b)")
 
 
@@ -162,6 +164,8 @@ def _cut_chunk(text: str, start: int, end: int, found: list[Span]) -> None:
 
 def _token(text: str, match: re.Match[str]) -> Span:
     token, start, end = match[0], match.start(), match.end()
+    if token[1:] in ("'s", "’s"):
+        token, end = token[0], start + 1
     if not match["word"]:
         ordinal = text[end:end + 2] in ("st", "nd", "rd", "th") and not text[end + 2:end + 3].isalnum()
         return Span(SpanKind.NUMBER, start, end, token, number_value(token, ordinal))
@@ -171,15 +175,17 @@ def _token(text: str, match: re.Match[str]) -> Span:
 
 
 def _is_variable(text: str, token: str, start: int, end: int) -> bool:
-    if len(token) > 1 or not token.isascii() or text[start - 1:start] in ("'", "’", "."):
+    if len(token) > 1 or not token.isascii() or text[start - 1:start] in ("'", "’", ".") or _COMPOUND.match(text, end):
         return False
+    if token == "A" and text[max(0, start - 2):start].strip(" ").isalpha():
+        return True
     if token in "aA":
         return bool(_VARIABLE_A.match(text, end)) and text[end:end + 1] != "-"
     return token != "I" and text[end:end + 2] not in (".m", ".e", ".g")
 
 
 def _merge_fractions(found: list[Span], text: str) -> list[Span]:
-    """'two-thirds' and 'twenty-four' are one number each."""
+    """'two-thirds' and 'twenty-four' are one number each; 'a third of' is a part, 'a third child' an ordinal."""
     merged: list[Span] = []
     for span in found:
         if merged and span.kind is SpanKind.NUMBER_WORD and merged[-1].value is not None:
@@ -189,5 +195,7 @@ def _merge_fractions(found: list[Span], text: str) -> list[Span]:
             if value is not None:
                 merged[-1] = Span(SpanKind.NUMBER_WORD, last.start, span.end, text[last.start:span.end], value)
                 continue
+        if isinstance(span.value, str) and merged and merged[-1].text in ("a", "an") and _PART_ENDS.match(text, span.end):
+            span = span._replace(value=part_value(span.text) or span.value)
         merged.append(span)
     return merged

@@ -33,7 +33,12 @@ def tokens(text: str) -> Tokens:
     return Tokens(texts, folded)
 
 
+def words_and_marks(text: str) -> list[str]:
+    """Words and single punctuation marks of a text without math."""
+    return _PIECE.findall(text)
+
+
 def _pieces(text: str, texts: list[str], folded: list[str]) -> None:
-    pieces = _PIECE.findall(text)
+    pieces = words_and_marks(text)
     texts.extend(pieces)
     folded.extend(piece.lower() for piece in pieces)

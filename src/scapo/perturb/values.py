@@ -70,6 +70,12 @@ def combine(left: Value | None, word: str, right: Value | None) -> Value | None:
     return None
 
 
+def part_value(word: str) -> Value | None:
+    """1/3 for 'third', 1/8 for 'eighth'; None for 'first' and 'second' and all other words."""
+    part = _part(word.lower())
+    return Fraction(1, part) if part else None
+
+
 def _part(name: str) -> int | None:
     if name in _PARTS:
         return _PARTS[name]

@@ -7,8 +7,8 @@ from scapo.perturb.rules.masking import MATH
 
 _ASKING = r"(?:[Hh]ow (?:many|much|old|long|far|tall|fast)|[Ww]hat (?:is|are|was|were|fraction|percentage|percent)|[Ff]ind|" \
           r"[Cc]ompute|[Dd]etermine|[Cc]alculate)\b"
-_CONDITION_LAST = re.compile(rf"(?P<ask>{_ASKING}[^?]*?),? if (?P<condition>[^?]+?)(?P<stop>[?.])(?P<end>\s*)", re.DOTALL)
-_CONDITION_FIRST = re.compile(rf"If (?P<condition>.+), (?:then )?(?P<ask>{_ASKING}[^?]*)(?P<stop>[?.])(?P<end>\s*)", re.DOTALL)
+_CONDITION_LAST = re.compile(rf"(?P<ask>{_ASKING}[^?]*?),? if (?P<condition>[^?]+?)\s*(?P<stop>[?.])(?P<end>\s*)", re.DOTALL)
+_CONDITION_FIRST = re.compile(rf"If (?P<condition>.+), (?:then )?(?P<ask>{_ASKING}[^?]*?)\s*(?P<stop>[?.])(?P<end>\s*)", re.DOTALL)
 _NOT_A_CONDITION = re.compile(r"\b(?:only|even|as|determine|see|know|decide|check|tell|and|or|but|what)$")
 _CLAUSE_START = re.compile(rf"(?:the|a|an|each|every|he|she|they|it|there|his|her|their|its|we|you|I|both|all|no|\d+|{MATH}|[A-Z]\w+)\b|{MATH}")
 _LET = re.compile(rf"Let (?P<names>{MATH}(?:(?:,? and |, | ){MATH})*) be (?P<what>.+)", re.DOTALL)

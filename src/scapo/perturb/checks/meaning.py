@@ -1,0 +1,84 @@
+"""Does a paraphrase still say and ask the same? Not a proof: it looks for words that change an answer."""
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from scapo.perturb.checks.refusal import Refusal
+from scapo.perturb.lexicon import lines
+from scapo.perturb.spans import SpanKind, spans
+
+_ASKS = re.compile(r"\?|？|[求请]|\b(?:find|determine|compute|calculate|evaluate|simplify|express|what|how|give|provide|solve|factor|"
+                   r"factorize|expand|convert|write|list|state|identify|enter|prove|show|which|who|figure out|work out|tell|"
+                   r"rewrite|reduce|round|estimate|answer)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+|\n\s*\n")
+_NOT = re.compile(r"\b(?:not|no|none|never|neither|nor|cannot|nobody|nothing|without)\b|n['’]t\b", re.IGNORECASE)
+_ALMOST_NOT = re.compile(r"\b(?:unable|fail\w*|lack\w*|except\w*|exclu\w+|avoid\w*|absent|missing|refus\w+|un\w+able|in\w+[ai]ble|"
+                         r"incomplete|unsold|other than|apart from|rather than|instead of|leaves? off|non-\w+)\b", re.IGNORECASE)
+MAX_ASKED = 40
+"""Longer formulas in a question are often its data, which may move to another sentence."""
+
+
+class Keyword(NamedTuple):
+    mode: str
+    name: str
+    pattern: re.Pattern[str]
+    instead: re.Pattern[str] | None
+
+
+def keyword_refusal(original: str, text: str) -> Refusal | None:
+    """Refuses a rewrite that breaks a line of data/keywords.txt."""
+    old, new = _said(original), _said(text)
+    for keyword in _keywords():
+        lost = keyword in old and keyword not in new
+        came = keyword in new and keyword not in old
+        if lost and keyword.mode in ("strict", "keep") and not (keyword.instead and keyword.instead.search(text.lower())):
+            return Refusal("keyword_lost", f"The rewrite no longer says anything like '{keyword.name}'.")
+        if came and keyword.mode == "strict":
+            return Refusal("keyword_new", f"The rewrite newly says something like '{keyword.name}'.")
+        if came and any(other.mode == keyword.mode for other in old - new):
+            return Refusal("keyword_changed", f"The rewrite says '{keyword.name}' instead of another such word.")
+    return None
+
+
+def negation_refusal(original: str, text: str) -> Refusal | None:
+    """Refuses a text with more or fewer negations, unless words such as 'unable' or 'except' make up for it."""
+    old, new = len(_NOT.findall(original)), len(_NOT.findall(text))
+    if old == new or old + len(_ALMOST_NOT.findall(original)) == new + len(_ALMOST_NOT.findall(text)):
+        return None
+    return Refusal("negation_changed", f"The original says 'not' or the like {old} times, the rewrite {new} times.")
+
+
+@lru_cache(maxsize=64)
+def _said(text: str) -> frozenset[Keyword]:
+    low = " ".join(text.lower().split())
+    return frozenset(keyword for keyword in _keywords() if keyword.pattern.search(low))
+
+
+@cache
+def _keywords() -> tuple[Keyword, ...]:
+    made = []
+    for line in lines("keywords"):
+        mode, name, words, *instead = re.split(r"\s+\|\s+", line.strip())
+        made.append(Keyword(mode, name, _whole(words), _whole(instead[0]) if instead else None))
+    return tuple(made)
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+
+
+def asked_refusal(original: str, text: str) -> Refusal | None:
+    """Refuses a text that asks nothing any more, or whose question lost the math that was asked for."""
+    if _ASKS.search(original) and not _ASKS.search(text):
+        return Refusal("nothing_asked", "The rewrite no longer asks for anything.")
+    lost = _asked_math(original) - _asked_math(text)
+    return Refusal("other_question", f"The question is no longer about {sorted(lost)[0]}.") if lost else None
+
+
+@lru_cache(maxsize=64)
+def _asked_math(text: str) -> frozenset[str]:
+    """The short math of the sentences that ask: `$m+n$` of 'Find $m+n$.'"""
+    asked = [sentence for sentence in _SENTENCE.split(text) if _ASKS.search(sentence)]
+    return frozenset(span.text for sentence in asked for span in spans(sentence)
+                     if span.kind is SpanKind.MATH and len(span.text) <= MAX_ASKED)
