@@ -126,3 +126,33 @@ def digit_reward(completions, **kwargs):
 @pytest.fixture
 def reward():
     return digit_reward
+
+
+@pytest.fixture
+def problem_file(tmp_path):
+    """Perturbed problems as `scapo perturb` writes them."""
+    import json
+
+    path = tmp_path / "train.perturbed.jsonl"
+    with path.open("w") as file:
+        for i, (question, answer) in enumerate(PROBLEMS):
+            row = {"id": f"p{i}", "problem": question, "answer": answer, "perturbations": rewrites(question)}
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.fixture
+def recipe_file(tmp_path, tiny_folder, problem_file):
+    """A small recipe with every section."""
+    path = tmp_path / "recipe.yaml"
+    path.write_text(
+        f"""label: SCAPO
+model: {tiny_folder}
+threads: 1
+train: {{path: {problem_file}}}
+method: {{lambda_0: 0.01, n_0: 4}}
+rollout: {{prompts: 4, responses: 4, updates: 2, micro_batch: 8, max_tokens: 12}}
+trainer: {{max_steps: 4, learning_rate: 1e-3, bf16: false, gradient_checkpointing: false, save_steps: 1, use_cpu: true}}
+"""
+    )
+    return path
