@@ -27,15 +27,15 @@ class Pretraining:
     """Every setting of the shipped base policy."""
 
     seed: int = 0
-    steps: int = 1600
-    batch_size: int = 64
-    drills: int = 16  # rows of bare equations added to every batch
-    learning_rate: float = 3e-3
+    steps: int = 3000
+    batch_size: int = 32
+    drills: int = 8  # rows of bare equations added to every batch
+    learning_rate: float = 4e-3
     warmup: int = 100
     weight_decay: float = 0.05
     noise_share: float = 0.25
     vocab_size: int = 1024
-    hidden_size: int = 128
+    hidden_size: int = 96
     layers: int = 4
     habits: Habits = field(default_factory=Habits)
 
