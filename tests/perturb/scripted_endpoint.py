@@ -101,9 +101,18 @@ def serving(script: Script) -> Iterator[ScriptedEndpoint]:
     try:
         yield endpoint
     finally:
-        loop.call_soon_threadsafe(server.close)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.run_until_complete(_end(server))
+        loop.close()
+
+
+async def _end(server: asyncio.Server) -> None:
+    server.close()
+    connections = asyncio.all_tasks() - {asyncio.current_task()}
+    for connection in connections:
+        connection.cancel()
+    await asyncio.gather(*connections, return_exceptions=True)
 
 
 def original_of(body: dict[str, Any]) -> str:

@@ -140,10 +140,10 @@ def perturb(
             summary = _by_rules(problems, out, asked, seed, console)
         elif generator == "llm":
             settings = _settings(
-                model=model, base_url=base_url, format=format, temperature=temperature, seed=seed, max_tokens=max_tokens,
-                concurrency=concurrency, attempts=attempts, timeout=timeout, patience=patience, judge=judge,
-                judge_model=judge_model, max_requests=max_requests, max_cost=max_cost, price_in=price_in,
-                price_out=price_out, prompt_file=prompt_file,
+                model=model, base_url=base_url, format=format, temperature=temperature, seed=seed,
+                max_tokens=max_tokens, concurrency=concurrency, attempts=attempts, timeout=timeout,
+                patience=patience, judge=judge, judge_model=judge_model, max_requests=max_requests,
+                max_cost=max_cost, price_in=price_in, price_out=price_out, prompt_file=prompt_file,
             )  # fmt: skip
             summary = _by_llm(problems, out, asked, settings, console)
         else:

@@ -1,4 +1,4 @@
-"""Asking until there is an answer: waits out faults, keeps to the budget, stops the run where asking is useless."""
+"""Asking until there is an answer: waits out faults, keeps to the budget, stops where asking is useless."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -147,7 +147,7 @@ def _sentence(fault: Fault, settings: LlmSettings) -> str:
     remedies = {
         "key_refused": f"The endpoint refused the key: {where}. Set SCAPO_LLM_API_KEY to a valid key.",
         "no_credit": f"The account has no credit left: {where}.",
-        "not_found": f"Model or address not found: {settings.model} at {where}. Check --model and --base-url.",
+        "not_found": f"{settings.model} was not found at {where}. Check --model and --base-url.",
         "unsupported": f"No structured output at {where}. Use --format auto or --format text.",
         "bad_request": f"The endpoint refuses every request: {where}.",
     }

@@ -1,21 +1,24 @@
-"""One request to an OpenAI-compatible endpoint, as a value; the client's own retries are off (ours are counted)."""
+"""One request to an OpenAI-compatible endpoint, as a value. The client's own retries are off: ours count."""
 
-import json
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import openai
 
+from scapo.perturb.journal import Call
 from scapo.perturb.kinds import Kind
 from scapo.perturb.llm.faults import Fault, Remedy, fault_of
 from scapo.perturb.llm.prompt import Messages
 from scapo.perturb.llm.settings import LlmSettings
 
+POOL_SIZE = 16
+
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply's text, why it ended, and its tokens (estimated from its length where the endpoint is silent)."""
+    """A reply's text, why it ended, and its tokens (estimated from its length where they aren't told)."""
 
     text: str
     finish: str
@@ -29,13 +32,16 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, key: str | None) -> None:
         self.settings = settings
         self._key = key
-        self._client = openai.AsyncOpenAI(
-            # a server without keys still needs something in the header
-            api_key=key or "none",
-            base_url=settings.base_url,
-            max_retries=0,
-            timeout=settings.timeout,
-        )
+        options: dict[str, Any] = {
+            "api_key": key or "none",  # a server without keys still needs something in the header
+            "base_url": settings.base_url,
+            "max_retries": 0,
+            "timeout": settings.timeout,
+        }
+        # a pool looks at all its connections for each request: several small pools cost less than a large one
+        pools = -(-settings.concurrency // POOL_SIZE)
+        self._clients = [openai.AsyncOpenAI(**options) for _ in range(pools)]
+        self._turn = itertools.cycle(self._clients)
         self._without: set[str] = {"response_format"} if settings.format == "text" else set()
 
     @property
@@ -53,12 +59,13 @@ class Endpoint:
         """One completion; with `wanted`, as a JSON object of these keys where supported. Raises Fault."""
         options = self._options(wanted, max_tokens, seed)
         try:
-            raw = await self._client.chat.completions.with_raw_response.create(
-                messages=messages,
-                model=model,
-                **options,  # type: ignore[arg-type]
+            # the typed method would check each field of the request, for more time than all the rest takes
+            body = {"messages": messages, "model": model, **options}
+            return _read(
+                await next(self._turn).post("/chat/completions", body=body, cast_to=object), messages
             )
-            return _read(raw.content, messages)
+        except ValueError as error:  # the body calls itself JSON and isn't
+            raise Fault("broken_reply", f"the reply could not be read ({error})", Remedy.WAIT) from None
         except openai.OpenAIError as error:
             raise self._scrubbed(fault_of(error), options) from None
 
@@ -72,7 +79,7 @@ class Endpoint:
         return {name: value for name, value in options.items() if name not in self._without} | renamed
 
     def _scrubbed(self, fault: Fault, sent: dict[str, Any]) -> Fault:
-        """Never let the key into a message; a complaint about a parameter that wasn't sent is a plain refusal."""
+        """Keep the key out of messages; a complaint about a parameter not sent is a plain refusal."""
         if self._key:
             fault.reason = fault.reason.replace(self._key, "[key]")
         if fault.remedy is Remedy.ADAPT and fault.parameter not in sent:
@@ -86,7 +93,8 @@ class Endpoint:
         return fault
 
     async def close(self) -> None:
-        await self._client.close()
+        for client in self._clients:
+            await client.close()
 
 
 def schema(wanted: Sequence[Kind]) -> dict[str, Any]:
@@ -100,10 +108,21 @@ def schema(wanted: Sequence[Kind]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "rewrites", "strict": True, "schema": shape}}
 
 
-def _read(content: bytes, messages: Messages) -> Reply:
+def call_of(reply: Reply, settings: LlmSettings, problem: str, status: str, reason: str = "") -> Call:
+    """A reply as a journal entry, with its tokens and cost."""
+    return Call(
+        status=status,
+        reason=reason,
+        problem=problem,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        cost=settings.cost(reply.tokens_in, reply.tokens_out),
+    )
+
+
+def _read(body: Any, messages: Messages) -> Reply:
     """The reply in a response body; anything that isn't one is a Fault to try again."""
     try:
-        body = json.loads(content)
         choice = body["choices"][0]
         text = choice["message"].get("content") or ""
         refusal = choice["message"].get("refusal")
@@ -115,7 +134,6 @@ def _read(content: bytes, messages: Messages) -> Reply:
             tokens_in=int(usage.get("prompt_tokens") or sent // 3),
             tokens_out=int(usage.get("completion_tokens") or len(str(text)) // 3),
         )
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        start = content[:100].decode(errors="replace")
-        reason = f"the reply is not a chat completion ({error!r}; it begins {start!r})"
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = f"the reply is not a chat completion ({error!r}; it begins {str(body)[:100]!r})"
         raise Fault("broken_reply", reason, Remedy.WAIT) from error

@@ -74,7 +74,7 @@ def _blamed(error: openai.APIStatusError) -> str:
 
 
 def _retry_after(error: openai.APIStatusError, now: datetime | None = None) -> float | None:
-    """Seconds asked for by `retry-after-ms` or `Retry-After` (a number or a date); None where absent or broken."""
+    """Seconds asked for by `retry-after-ms` or `Retry-After` (number or date); None where there are none."""
     headers = error.response.headers
     try:
         if "retry-after-ms" in headers:

@@ -1,4 +1,4 @@
-"""Backslashes that survive a model and JSON: `\\frac` must not come back as a form feed, `\\text` as a tab."""
+r"""Backslashes that survive a model and JSON: `\frac` must not come back as a form feed, `\text` as a tab."""
 
 import re
 
@@ -9,11 +9,11 @@ _SPACES = {"n": "\n", "t": "\t"}
 
 
 def decode_json_string(raw: str, original: str) -> str:
-    r"""The text meant by the inside of a JSON string whose writer may have forgotten to double backslashes.
+    r"""The text meant by the inside of a JSON string whose writer may not have doubled backslashes.
 
-    `\\`, `\"`, `\/` and `\uXXXX` mean what JSON says. A form feed, backspace or carriage return is never meant in
-    a problem, so `\f`, `\b`, `\r` begin a LaTeX command; so does every escape that JSON doesn't know. `\n` and
-    `\t` begin one only where the original has that command (`\nabla`, `\text`); else they are white space.
+    `\\`, `\"`, `\/` and `\uXXXX` mean what JSON says. No problem means a form feed, backspace or carriage
+    return, so `\f`, `\b`, `\r` begin a LaTeX command; so does every escape that JSON doesn't know. `\n` and
+    `\t` begin one only where the original has that command (`\nabla`, `\text`), else they are white space.
     """
     commands = {match[2] for match in _COMMAND.finditer(original)}
 
@@ -31,14 +31,14 @@ def decode_json_string(raw: str, original: str) -> str:
 
 
 def join_surrogates(text: str) -> str:
-    """Pairs of UTF-16 surrogates become their character; a lone one, which no file can hold, becomes U+FFFD."""
+    """Pairs of UTF-16 surrogates become their character; a lone one, which no file can hold, U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def restore_backslashes(text: str, original: str) -> str:
-    r"""Give each run of backslashes the length it has in the original, where both have the same commands in order.
+    r"""Give each run of backslashes its length in the original, if both have the same commands in order.
 
-    Models double backslashes, halve them, or tidy up a source that doubles them. Where the commands themselves
+    Models double backslashes, halve them, or tidy up a source that doubles them. Where the commands
     differ, the text is returned as it is, for the checks to refuse.
     """
     ours, theirs = list(_COMMAND.finditer(text)), list(_COMMAND.finditer(original))

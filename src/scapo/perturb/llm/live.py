@@ -1,4 +1,4 @@
-"""What a run looks like while it runs: done, kept, refused by reason, faults, speed, tokens, cost, time left."""
+"""What a run looks like while it runs: done, kept, refused by reason, faults, speed, tokens, cost."""
 
 import time
 from collections import Counter

@@ -11,7 +11,7 @@ FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
 
 
 class Pace:
-    """What the endpoint's answers tell all workers: pause until a time, and for how long nothing came through."""
+    """What the endpoint's answers tell all workers: pause until when, and how long nothing came through."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, rng: random.Random | None = None) -> None:
         self._clock, self._rng = clock, rng or random.Random()
@@ -20,7 +20,7 @@ class Pace:
         self.answers = 0
 
     def closed_for(self) -> float:
-        """Seconds until sending may begin again, 0 when it may now; spread, so that workers don't start at once."""
+        """Seconds until sending may begin again, 0 when it may; spread, so that workers don't collide."""
         left = self._open_at - self._clock()
         return left + self._rng.uniform(0, min(1.0, left)) if left > 0 else 0.0
 
@@ -38,7 +38,7 @@ class Pace:
 
     def delay(self, tries: int) -> float:
         """Seconds before try `tries + 1` of one request: doubled each time, capped, with full jitter."""
-        return self._rng.uniform(0.1, 1.0) * min(LONGEST_DELAY, FIRST_DELAY * 2 ** (tries - 1))
+        return self._rng.uniform(0.1, 1.0) * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (tries - 1))
 
 
 class OverBudget(Exception):
@@ -48,7 +48,7 @@ class OverBudget(Exception):
 class Budget:
     """Requests and dollars so far (earlier runs included) against their limits.
 
-    A request reserves the most it can cost before it is sent, so that requests under way can't break the limit.
+    A request reserves the most it can cost before it is sent: requests under way can't break the limit.
     """
 
     def __init__(self, settings: LlmSettings, requests: int, cost: float) -> None:

@@ -45,7 +45,7 @@ class Prompt:
         format: str,
         refusals: Sequence[Refused] = (),
     ) -> Messages:
-        """Messages that ask for the wanted kinds of one problem; the system part is the same for a whole run."""
+        """Messages that ask for some kinds of one problem; the system part is the same for a whole run."""
         user = self._render(
             "user", problem=problem, answer=answer, wanted=[*wanted], format=format, refusals=refusals
         )
@@ -68,7 +68,7 @@ class Prompt:
 def load_prompt(path: Path = DEFAULT_FILE) -> Prompt:
     """Read a prompt file; its version is `prompt-<declared>-<hash of the text>`.
 
-    Raises ScapoError where the file, its version line or one of its parts is missing, or a part isn't a template.
+    Raises ScapoError where the file, its version line or a part is missing, or a part isn't a template.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ def run_llm(
     """Perturb all problems through an endpoint into `out`; only what the journal lacks is asked for.
 
     `watch` gets the journal once and returns what is called after each problem. Raises ScapoError, without
-    writing `out`, where the run stopped early: the journal keeps everything, and the same call goes on from there.
+    writing `out`, where the run stopped early: the journal keeps everything, the same call goes on.
     """
     prompt = load_prompt(settings.prompt_file)
     with output_lock(out), Journal(journal_path(out)) as journal:

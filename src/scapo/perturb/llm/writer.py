@@ -9,7 +9,7 @@ Entry = tuple[Key, Result] | Call
 
 
 class GroupWriter:
-    """`write` returns when its entries are on the disk. One fsync serves everything that waits at that time."""
+    """`write` returns when its entries are on the disk. One fsync serves everything that waits by then."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
