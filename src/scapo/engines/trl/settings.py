@@ -3,6 +3,8 @@
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
+import torch
+
 from scapo.engines.trl.config import ScapoConfig
 from scapo.engines.trl.recipe import ROLLOUT, Recipe
 from scapo.errors import ScapoError
@@ -27,8 +29,9 @@ def scapo_config(recipe: Recipe, output: str, processes: int = 1) -> ScapoConfig
     for name, source in DERIVED.items():
         if name in recipe.trainer:
             raise ScapoError(f"trainer.{name} follows from {source}; set that instead.")
-    trainer = {"report_to": "none", "disable_tqdm": True} | recipe.trainer
-    values = trainer | recipe.method | batch_sizes(recipe.rollout, processes) | {"output_dir": output}
+    trainer = {"report_to": "none", "disable_tqdm": True, "use_cpu": not torch.accelerator.is_available()}
+    sizes = batch_sizes(recipe.rollout, processes)
+    values = trainer | recipe.trainer | recipe.method | sizes | {"output_dir": output}
     try:
         return ScapoConfig(**coerced(values))
     except (ValueError, TypeError) as error:
