@@ -17,7 +17,7 @@ class Reason(StrEnum):
 
 
 class Score(NamedTuple):
-    """The reward of one completion: `value` 0.0 or 1.0, the reason, and the text found in the box (if any)."""
+    """The reward of one completion: 0.0 or 1.0, the reason, and the text found in the box (if any)."""
 
     value: float
     reason: Reason
