@@ -25,7 +25,7 @@ EQUATION = re.compile(r"(\d+)([-+*/])(\d+)=(\d+)")
 
 @pytest.fixture(scope="module", autouse=True)
 def few_texts():
-    """A tokenizer from 300 texts in place of thousands, and short sorting windows: the same code in less time."""
+    """A tokenizer from 300 texts in place of thousands, short sorting windows: the same code in less time."""
     patch = pytest.MonkeyPatch()
     patch.setattr(batches_module, "TOKENIZER_TEXTS", 300)
     patch.setattr(batches_module, "BATCHES_PER_SORT", 2)
@@ -40,7 +40,7 @@ def tokenizer(few_texts):
 
 
 def solved(habits, count):
-    """Drawn stories with their worked solutions, and whether each story's first operator followed a wrong scene."""
+    """Drawn stories, each with its problem text and worked solution."""
     for story, rng in islice(stories("pretrain", 0), count):
         yield story, *worked_example(story, rng, habits)
 
@@ -57,7 +57,9 @@ def test_a_solver_without_faults_is_always_right_and_ends_in_a_box():
     habits = Habits(follow_scene=0.0, slip=0.0, distracted=0.0)
     for story, _, solution in solved(habits, 300):
         assert solution.endswith(f"\\boxed{{{story.answer}}}.")
-        assert [sign for _, sign, _, _ in EQUATION.findall(solution)] == [SYMBOLS[o] for o in story.operations]
+        assert [sign for _, sign, _, _ in EQUATION.findall(solution)] == [
+            SYMBOLS[o] for o in story.operations
+        ]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
@@ -92,7 +94,9 @@ def test_noise_touches_about_the_share_asked_for_and_keeps_every_number_of_the_s
     assert [noisy(text, rng, 0.0) for text in texts] == texts
 
 
-@pytest.mark.parametrize("text", ["12+5=17", "naïve 日本 🙂 \x00 \\frac{1}{2}\n\n", "  two  spaces ", "x" * 50])
+@pytest.mark.parametrize(
+    "text", ["12+5=17", "naïve 日本 🙂 \x00 \\frac{1}{2}\n\n", "  two  spaces ", "x" * 50]
+)
 def test_the_tokenizer_takes_any_text_and_gives_it_back(tokenizer, text):
     assert tokenizer.decode(tokenizer(text).input_ids) == text
 
@@ -153,4 +157,6 @@ def test_one_seed_gives_the_same_bytes_and_another_seed_other_ones(tmp_path):
     weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
     assert weights["a"] == weights["b"]
     assert weights["a"] != weights["c"]
-    assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (tmp_path / "b" / "tokenizer.json").read_bytes()
+    assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (
+        tmp_path / "b" / "tokenizer.json"
+    ).read_bytes()

@@ -1,4 +1,4 @@
-"""The embedded world's problems: deterministic, disjoint, rightly answered, with the shortcut where it should be."""
+"""The embedded world's problems: deterministic, disjoint, rightly answered, the shortcut in its place."""
 
 import re
 
@@ -30,7 +30,7 @@ VERBS = {
 
 
 def interpret(problem):
-    """Read start and events sentence by sentence; sentences that start with neither Then nor After that are ignored."""
+    """Read sentence by sentence; after the first, only those that start with Then or After that count."""
     opening, *sentences = problem.split(". ")
     value = int(re.search(r"\d+", opening)[0])
     for sentence in sentences:
