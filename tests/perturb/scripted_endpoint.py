@@ -54,7 +54,7 @@ class ScriptedEndpoint:
         self.script, self.keep = script, keep
         self.requests: list[dict[str, Any]] = []
         self.headers: list[str] = []
-        self.count = 0
+        self.count = self.under_way = self.most_under_way = 0
         self.url = ""
 
     async def start(self, port: int = 0) -> asyncio.Server:
@@ -80,7 +80,10 @@ class ScriptedEndpoint:
             self.requests.append(body)
             self.headers.append(head)
         answer = self.script(body, self.count)
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
         await asyncio.sleep(answer.delay)
+        self.under_way -= 1
         if answer.drop:
             return False
         content = answer.body()
