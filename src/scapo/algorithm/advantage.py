@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from scapo.algorithm.checks import (
-    NonFiniteError,
     ShapeError,
     at_least_float32,
     for_statistics,
     require_dims,
+    require_finite,
     require_shape,
     rows_by_group,
 )
@@ -44,12 +44,7 @@ def outcome_advantage(reward: Tensor, group: Tensor, std: Std = "unbiased", eps:
     if std not in get_args(Std):
         raise ScapoError(f"std is {std!r}; it must be one of 'unbiased', 'population', 'none'.")
     reward_N = at_least_float32(reward.detach())
-    bad = (~torch.isfinite(reward_N)).nonzero().flatten().tolist()
-    if bad:
-        raise NonFiniteError(
-            f"The rewards of rows {bad[:10]} are NaN or infinite ({len(bad)} of {len(reward_N)} rows). "
-            "Let the reward function return a number for every completion."
-        )
+    require_finite("reward", reward_N)
     advantage_N = torch.zeros_like(reward_N)
     for rows in rows_by_group(group):
         advantage_G = _advantage_of_group(for_statistics(reward_N[rows]), std, eps)

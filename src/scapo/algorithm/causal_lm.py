@@ -42,6 +42,7 @@ class CausalLM:
 
     `logit_scale` multiplies the head's output, `softcap` then squashes it (softcap * tanh(logits / softcap)).
     `cache_name` is the forward's argument for its key-value cache; None when caches can't be shared by rows.
+    `rotary`: whether positions are relative, so that starting at `first_position` changes only rounding.
     """
 
     backbone: nn.Module
@@ -51,6 +52,8 @@ class CausalLM:
     softcap: float | None
     cache_name: str | None
     takes_positions: bool
+    rotary: bool
+    first_position: int = 0
 
     @classmethod
     def of(cls, model: Any, sample: Sequence[int]) -> "CausalLM":
@@ -76,6 +79,7 @@ class CausalLM:
             softcap=_number(config, "final_logit_softcapping", 0.0) or None,
             cache_name=names[0] if names else None,
             takes_positions="position_ids" in parameters,
+            rotary=any(getattr(config, name, None) for name in ("rope_parameters", "rope_theta")),
         )
         return found._checked_against(model, sample)
 
@@ -97,7 +101,8 @@ class CausalLM:
             "use_cache": keep_cache or cache is not None,
         }
         if self.takes_positions:
-            arguments["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids_BS.shape[1] :]
+            position_BS = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids_BS.shape[1] :]
+            arguments["position_ids"] = position_BS + self.first_position
         if cache is not None:
             arguments[str(self.cache_name)] = cache
         out = self.backbone(**arguments)

@@ -35,8 +35,8 @@ def require_finite(name: str, tensor: Tensor) -> None:
     bad = (~torch.isfinite(tensor)).reshape(len(tensor), -1).any(dim=1).nonzero().flatten().tolist()
     if bad:
         raise NonFiniteError(
-            f"`{name}` is NaN or infinite at a valid place of row {', '.join(map(str, bad[:10]))} "
-            f"({len(bad)} of {len(tensor)} rows)."
+            f"`{name}` is NaN or infinite in row {', '.join(map(str, bad[:10]))} ({len(bad)} of "
+            f"{len(tensor)} rows). Every valid place needs a number: look at what made it."
         )
 
 

@@ -23,7 +23,8 @@ BATCH_TOKENS_CPU = 2048
 BATCH_TOKENS_GPU = 16384
 """Padded tokens per forward call. On a CPU small batches are faster (they stay in its caches)."""
 NOISE_SHIFT = 7
-"""Extra columns of left padding in the noise pass: enough to change how sums are split and rounded."""
+"""The noise pass has so many more columns of left padding and, with rotary embeddings, starts at this
+position: neither changes the function, both change what is rounded, much as another prompt does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class ProbeResult:
     logp_clean (N, T), logp_perturbed (K, N, T): float32 nats; 0 outside the mask, NaN for an absent
     perturbation. mask (N, T) and present (K, N): bool.
     noise_drift (M,): drift of the original prompt against itself for the tokens of a few rows that were
-    scored again elsewhere (other neighbours, other padding): what rounding alone does.
+    scored again with other neighbours, padding and first position: what rounding alone does.
     """
 
     logp_clean: Tensor
@@ -151,9 +152,10 @@ def _noise_drift(
     picked = [ProbeRow(clean=rows[n].clean, perturbed=(), response=rows[n].response) for n in chosen]
     targets_NT, mask_NT = right_padded([row.response for row in picked], lm.device)
     again_NT = logp_NT.new_zeros(mask_NT.shape)
+    lm = replace(lm, first_position=NOISE_SHIFT if lm.rotary else 0)
     for batch in plan_batches(picked, budget):
-        shifted = replace(batch, width=batch.width + NOISE_SHIFT)
-        _score_context(lm, shifted, 0, targets_NT, mask_NT, temperature, out_NT=again_NT)
+        wider = replace(batch, width=batch.width + NOISE_SHIFT)
+        _score_context(lm, wider, 0, targets_NT, mask_NT, temperature, out_NT=again_NT)
     before_NT = logp_NT[chosen, : mask_NT.shape[1]]
     return probability_drift(before_NT[mask_NT], again_NT[mask_NT][None])[0]
 
