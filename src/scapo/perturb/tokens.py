@@ -25,7 +25,7 @@ def tokens(text: str) -> Tokens:
     position = 0
     for span in spans(text):
         if span.kind is SpanKind.MATH:
-            _pieces(text[position:span.start], texts, folded)
+            _pieces(text[position : span.start], texts, folded)
             texts.append(span.text)
             folded.append(span.text)
             position = span.end

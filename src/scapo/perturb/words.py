@@ -23,7 +23,7 @@ def is_english(text: str) -> bool:
 
 
 def is_ordinary(text: str, word: Span) -> bool:
-    """True for an English word that a typo may touch: no keyword, unit, name, label, rare or very short word."""
+    """True for an English word that a typo may touch: no keyword, unit, name, label, rare or short word."""
     token = word.text
     if not token.isascii() or not token.isalpha() or len(token) < 4:
         return False
@@ -33,11 +33,11 @@ def is_ordinary(text: str, word: Span) -> bool:
 
 
 def is_label(text: str, word: Span) -> bool:
-    """Quoted, hyphenated, glued to a symbol or mentioned as a word: more likely a name for something than prose."""
-    before, after = text[max(0, word.start - 1):word.start], text[word.end:word.end + 1]
-    if before and before in "-\"'“‘’_/#@&\\{<[=|" or after and after in "-\"'”’_/#@&{}>]=|\\":
+    """Quoted, hyphenated, glued to a symbol or mentioned as a word: more likely a name than prose."""
+    before, after = text[max(0, word.start - 1) : word.start], text[word.end : word.end + 1]
+    if (before and before in "-\"'“‘’_/#@&\\{<[=|") or (after and after in "-\"'”’_/#@&{}>]=|\\"):
         return True
-    return bool(_MENTION.search(text[max(0, word.start - 20):word.start]))
+    return bool(_MENTION.search(text[max(0, word.start - 20) : word.start]))
 
 
 def is_proper_name(text: str, word: Span) -> bool:
@@ -52,13 +52,17 @@ def inner_capitals(text: str) -> frozenset[str]:
 
 
 def _is_capitalised_name(text: str, word: Span) -> bool:
-    """Any capital but that of a known sentence starter; a small word that is also a name elsewhere is none."""
+    """Any capital but that of a sentence's known first word; also a first word that is a name elsewhere."""
     if word.text.islower():
         return False
-    known = word.text.lower() in word_list("starters") or re.search(rf"\b{word.text.lower()}\b", text) is not None
-    return not (word.text.istitle() and known and starts_sentence(text, word.start)) or is_proper_name(text, word)
+    known = (
+        word.text.lower() in word_list("starters") or re.search(rf"\b{word.text.lower()}\b", text) is not None
+    )
+    return not (word.text.istitle() and known and starts_sentence(text, word.start)) or is_proper_name(
+        text, word
+    )
 
 
 def starts_sentence(text: str, start: int) -> bool:
     """True when only an opening quote or bracket stands between the end of a sentence and `start`."""
-    return bool(_SENTENCE_START.search(text[max(0, start - 8):start])) or not text[:start].strip()
+    return bool(_SENTENCE_START.search(text[max(0, start - 8) : start])) or not text[:start].strip()

@@ -29,9 +29,9 @@ def check(kind: Kind, original: str, text: str, answer: str | None = None) -> Re
     """Why `text` is no valid rewrite of `original`; None when it is one.
 
     `answer` is the original's answer; with it, a rewrite in which the answer newly appears is refused
-    (not for counterfactual rewrites, whose answer is another one).
+    (not for a typo, which adds no word, nor for a counterfactual rewrite, whose answer is another one).
     """
     refusal = bad_text(original, text) or _CHECKS[kind](original, text)
-    if refusal is None and answer is not None and kind is not Kind.COUNTERFACTUAL:
+    if refusal is None and answer is not None and kind not in (Kind.TYPO_NOISE, Kind.COUNTERFACTUAL):
         refusal = answer_leak(original, text, answer)
     return refusal

@@ -9,7 +9,15 @@ from scapo.perturb.tokens import words_and_marks
 from scapo.perturb.values import Value
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_FORMS = ({"is", "are"}, {"was", "were"}, {"has", "have"}, {"a", "an"}, {"this", "these"}, {"it", "them"}, {"its", "their"})
+_FORMS = (
+    {"is", "are"},
+    {"was", "were"},
+    {"has", "have"},
+    {"a", "an"},
+    {"this", "these"},
+    {"it", "them"},
+    {"its", "their"},
+)
 MAX_FORMS = 4
 
 
@@ -27,7 +35,9 @@ def check_counterfactual(original: str, text: str) -> Refusal | None:
         return Refusal("text_changed", "Words were added or removed; only one number may change.")
     changed = [(a, b) for a, b in zip(old.words, new.words, strict=True) if a != b]
     if len(changed) > MAX_FORMS or not all(_is_other_form(a, b) for a, b in changed):
-        return Refusal("text_changed", f"'{changed[0][0]}' became '{changed[0][1]}'; only one number may change.")
+        return Refusal(
+            "text_changed", f"'{changed[0][0]}' became '{changed[0][1]}'; only one number may change."
+        )
     count = sum(a != b for a, b in zip(old.numbers, new.numbers, strict=True))
     if count != 1:
         return Refusal("not_one_quantity", f"{count} numbers changed; exactly one must.")
@@ -41,7 +51,7 @@ def _skeleton(text: str) -> Skeleton:
     for span in spans(text):
         if span.value is None and span.kind is not SpanKind.MATH:
             continue
-        words += words_and_marks(text[position:span.start])
+        words += words_and_marks(text[position : span.start])
         words.append(_DIGITS.sub("#", span.text) if span.kind is SpanKind.MATH else "#")
         numbers += _DIGITS.findall(span.text) if span.kind is SpanKind.MATH else [span.value or ""]
         position = span.end

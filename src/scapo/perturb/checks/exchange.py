@@ -38,8 +38,14 @@ def exchange_refusal(original: str, text: str) -> Refusal | None:
 def _companies(text: str) -> dict[str, Company]:
     """The company of each number value and formula that stands once in the text, in order."""
     found = spans(text)
-    names = [_name(str(span.value)) if isinstance(span.value, Fraction) else _name(span.text) if span.kind is SpanKind.MATH else ""
-             for span in found]
+    names = [
+        _name(str(span.value))
+        if isinstance(span.value, Fraction)
+        else _name(span.text)
+        if span.kind is SpanKind.MATH
+        else ""
+        for span in found
+    ]
     words = [stem(span.text) if span.kind is SpanKind.WORD else "" for span in found]
     count = Counter(names)
     return {name: _company(words, at) for at, name in enumerate(names) if name and count[name] == 1}

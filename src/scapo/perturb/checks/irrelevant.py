@@ -13,11 +13,11 @@ _NUMBER_LIKE = re.compile(r"\d+(?:e\d+)?", re.IGNORECASE)
 
 
 def check_irrelevant(original: str, text: str) -> Refusal | None:
-    """Refuses a changed original, and a distractor that is not a tautology, a random string or a bracket tag."""
+    """Refuses a changed original, and a tail that is no tautology, random string or bracket tag."""
     kept = original.rstrip()
     if not text.startswith(kept):
         return Refusal("original_changed", "The rewrite does not begin with the unchanged original text.")
-    rest = text[len(kept):]
+    rest = text[len(kept) :]
     added = rest.strip()
     if not added:
         return Refusal("unchanged", "Nothing stands after the original text.")
@@ -55,7 +55,9 @@ def _sentence_refusal(original: str, added: str) -> Refusal | None:
         return Refusal("not_a_distractor", f"'{added}' is no tautology, random string or bracket tag.")
     shared = _content(added) & _content(original)
     if shared:
-        return Refusal("about_the_problem", f"The distractor speaks of '{sorted(shared)[0]}', which the text also does.")
+        return Refusal(
+            "about_the_problem", f"The distractor speaks of '{sorted(shared)[0]}', which the text also does."
+        )
     return _forbidden(added)
 
 

@@ -2,19 +2,30 @@
 
 import re
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.lexicon import lines
 from scapo.perturb.spans import SpanKind, spans
 
-_ASKS = re.compile(r"\?|？|[求请]|\b(?:find|determine|compute|calculate|evaluate|simplify|express|what|how|give|provide|solve|factor|"
-                   r"factorize|expand|convert|write|list|state|identify|enter|prove|show|which|who|figure out|work out|tell|"
-                   r"rewrite|reduce|round|estimate|answer)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\?|？|[求请几何]|多少|什么|\b(?:find|determine|compute|calculate|evaluate|simplify|express|what|how|give|provide|solve|factor|"
+    r"factorize|expand|convert|write|list|state|identify|enter|prove|show|which|who|figure out|work out|tell|"
+    r"rewrite|reduce|round|estimate|answer)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n\s*\n")
-_NOT = re.compile(r"\b(?:not|no|none|never|neither|nor|cannot|nobody|nothing|without)\b|n['’]t\b", re.IGNORECASE)
-_ALMOST_NOT = re.compile(r"\b(?:unable|fail\w*|lack\w*|except\w*|exclu\w+|avoid\w*|absent|missing|refus\w+|un\w+able|in\w+[ai]ble|"
-                         r"incomplete|unsold|other than|apart from|rather than|instead of|leaves? off|non-\w+)\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|no|none|never|neither|nor|cannot|nobody|nothing|without)\b|n['’]t\b|[不没无未非]",
+    re.IGNORECASE,
+)
+_ALMOST_NOT = re.compile(
+    r"\b(?:unable|fail\w*|lack\w*|except\w*|exclu\w+|avoid\w*|absent|missing|refus\w+|un\w+able|in\w+[ai]ble|"
+    r"incomplete|un\w+ed|unsold|until|too \w+|breaks?|done with|other than|"
+    r"apart from|rather than|instead of|leaves? off|non-\w+)\b",
+    re.IGNORECASE,
+)
 MAX_ASKED = 40
 """Longer formulas in a question are often its data, which may move to another sentence."""
 
@@ -32,21 +43,29 @@ def keyword_refusal(original: str, text: str) -> Refusal | None:
     for keyword in _keywords():
         lost = keyword in old and keyword not in new
         came = keyword in new and keyword not in old
-        if lost and keyword.mode in ("strict", "keep") and not (keyword.instead and keyword.instead.search(text.lower())):
+        if lost and keyword.mode in ("strict", "keep") and not _said_otherwise(keyword, text):
             return Refusal("keyword_lost", f"The rewrite no longer says anything like '{keyword.name}'.")
         if came and keyword.mode == "strict":
             return Refusal("keyword_new", f"The rewrite newly says something like '{keyword.name}'.")
         if came and any(other.mode == keyword.mode for other in old - new):
-            return Refusal("keyword_changed", f"The rewrite says '{keyword.name}' instead of another such word.")
+            return Refusal(
+                "keyword_changed", f"The rewrite says '{keyword.name}' instead of another such word."
+            )
     return None
 
 
 def negation_refusal(original: str, text: str) -> Refusal | None:
-    """Refuses a text with more or fewer negations, unless words such as 'unable' or 'except' make up for it."""
+    """Refuses more or fewer negations, unless words such as 'unable' or 'except' make up for it."""
     old, new = len(_NOT.findall(original)), len(_NOT.findall(text))
     if old == new or old + len(_ALMOST_NOT.findall(original)) == new + len(_ALMOST_NOT.findall(text)):
         return None
-    return Refusal("negation_changed", f"The original says 'not' or the like {old} times, the rewrite {new} times.")
+    return Refusal(
+        "negation_changed", f"The original says 'not' or the like {old} times, the rewrite {new} times."
+    )
+
+
+def _said_otherwise(keyword: Keyword, text: str) -> bool:
+    return keyword.instead is not None and keyword.instead.search(text.lower()) is not None
 
 
 @lru_cache(maxsize=64)
@@ -65,7 +84,7 @@ def _keywords() -> tuple[Keyword, ...]:
 
 
 def _whole(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+    return re.compile(rf"(?<![a-z0-9_])(?:{words})(?![a-z0-9_])")
 
 
 def asked_refusal(original: str, text: str) -> Refusal | None:
@@ -79,6 +98,10 @@ def asked_refusal(original: str, text: str) -> Refusal | None:
 @lru_cache(maxsize=64)
 def _asked_math(text: str) -> frozenset[str]:
     """The short math of the sentences that ask: `$m+n$` of 'Find $m+n$.'"""
-    asked = [sentence for sentence in _SENTENCE.split(text) if _ASKS.search(sentence)]
-    return frozenset(span.text for sentence in asked for span in spans(sentence)
-                     if span.kind is SpanKind.MATH and len(span.text) <= MAX_ASKED)
+    found: set[str] = set()
+    starts = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
+    asked = [(a, b) for a, b in pairwise(starts) if _ASKS.search(text, a, b)]
+    for span in spans(text):
+        if span.kind is SpanKind.MATH and len(span.text) <= MAX_ASKED:
+            found.update(span.text for a, b in asked if a <= span.start < b)
+    return frozenset(found)

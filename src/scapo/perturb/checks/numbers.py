@@ -1,25 +1,31 @@
 """Are the numbers of a rewrite those of the original? Digits and number words count as the same number.
 
-Strict in general: a value may not be lost, and a new value may not come in. Let through, because good rewrites do it:
-a value said again; one of several mentions left out when the same value with the same noun is still there; 'one'
-for 'a'; 'both' for 'the two'; 'initial' for 'first' and 'following' for 'second'.
+Strict in general: a value may not be lost, and a new value may not come in. Let through, as good rewrites do
+it: a value said again; one of several mentions left out when the same value with the same noun is still
+there; 'one' for 'a'; 'both' for 'the two'; 'initial' for 'first' and 'following' for 'second'.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
 from scapo.perturb.checks.refusal import Refusal
+from scapo.perturb.lexicon import words
 from scapo.perturb.spans import SpanKind, spans
 from scapo.perturb.values import Value
 
-_FIRST = frozenset("initial initially beginning start original originally firstly starting".split())
-_LATER = frozenset("following next subsequent subsequently latter".split())
-_POINTING = re.compile(r"\b(?:the|these|those|all|other|both|last|final|remaining|its|their|between)(?: other| remaining)?\s$", re.IGNORECASE)
+_FIRST = words("initial initially beginning start original originally firstly starting")
+_LATER = words("following next subsequent subsequently latter")
+_POINTING = re.compile(
+    r"\b(?:the|these|those|all|other|both|last|final|remaining|its|their|between)(?: other| remaining)?\s$",
+    re.IGNORECASE,
+)
 _ONE_OF = r"\b(?:a|an|one|per|each|every|single|another)\s+(?:full\s+|single\s+)?"
+
+_CHINESE = re.compile("[二三四五六七八九十百千万两半倍]")
 
 
 class Mention(NamedTuple):
@@ -41,9 +47,17 @@ def mentions(text: str) -> tuple[Mention, ...]:
             continue
         following = found[at + 1] if at + 1 < len(found) else None
         near = following and following.kind is SpanKind.WORD and following.start - span.end <= 2
-        pointing = span.kind is SpanKind.NUMBER_WORD and bool(_POINTING.search(text[max(0, span.start - 20):span.start]))
-        made.append(Mention(span.value, stem(following.text) if following and near else "",
-                            span.kind is SpanKind.NUMBER, pointing))
+        pointing = span.kind is SpanKind.NUMBER_WORD and bool(
+            _POINTING.search(text[max(0, span.start - 20) : span.start])
+        )
+        made.append(
+            Mention(
+                span.value,
+                stem(following.text) if following and near else "",
+                span.kind is SpanKind.NUMBER,
+                pointing,
+            )
+        )
     return tuple(made)
 
 
@@ -55,6 +69,8 @@ def stem(word: str) -> str:
 
 def number_refusal(original: str, text: str) -> Refusal | None:
     """Refuses lost and new values, unless the difference is one of those that good rewrites have."""
+    if sorted(_CHINESE.findall(original)) != sorted(_CHINESE.findall(text)):
+        return Refusal("number_lost", "The Chinese numerals are not those of the original.")
     old, new = mentions(original), mentions(text)
     old_count, new_count = Counter(m.value for m in old), Counter(m.value for m in new)
     for value in old_count - new_count:
@@ -101,12 +117,11 @@ def _order_word_instead(value: str, within: str) -> bool:
     """True when an ordinal that `within` lacks may be said there with a word of order."""
     if not value.startswith("ordinal"):
         return False
-    words = _FIRST if value == "ordinal 1" else _LATER
-    return _count(within, words) > 0
+    order = _FIRST if value == "ordinal 1" else _LATER
+    return _count(within, order) > 0
 
 
-def _count(text: str, words: Iterable[str]) -> int:
-    wanted = frozenset(words)
+def _count(text: str, wanted: Collection[str]) -> int:
     return sum(word in wanted for word in re.findall(r"[a-z]+", text.lower()))
 
 

@@ -10,13 +10,18 @@ from scapo.perturb.spans import math_spans
 
 
 def check_paraphrase(original: str, text: str) -> Refusal | None:
-    """Refuses changed math, lost, new or exchanged numbers, changed keywords, and a text that asks something else.
+    """Refuses changed math, lost, new or exchanged numbers, changed keywords, and another question.
 
     Math must be there character for character, as often as before; its order is free, as clauses may move.
     """
-    return (_math_refusal(original, text) or number_refusal(original, text) or exchange_refusal(original, text)
-            or keyword_refusal(original, text) or negation_refusal(original, text)
-            or asked_refusal(original, text))
+    return (
+        _math_refusal(original, text)
+        or number_refusal(original, text)
+        or exchange_refusal(original, text)
+        or keyword_refusal(original, text)
+        or negation_refusal(original, text)
+        or asked_refusal(original, text)
+    )
 
 
 def _math_refusal(original: str, text: str) -> Refusal | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Refusal:
-    """`code` is stable and countable, `message` is a sentence for a person (or for the model that is asked again)."""
+    """`code` is stable and countable, `message` a sentence for a person or for the model that wrote."""
 
     code: str
     message: str

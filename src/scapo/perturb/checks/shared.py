@@ -7,7 +7,9 @@ from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.spans import number_spans
 from scapo.perturb.values import number_value
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ue000-\uf8ff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ue000-\uf8ff]"
+)
 
 
 def bad_text(original: str, text: str) -> Refusal | None:
@@ -19,7 +21,9 @@ def bad_text(original: str, text: str) -> Refusal | None:
     new = set(_CONTROL.findall(text)) - set(original)
     if new:
         names = ", ".join(sorted(f"U+{ord(char):04X}" for char in new))
-        return Refusal("control_character", f"The rewrite holds characters that no text should hold: {names}.")
+        return Refusal(
+            "control_character", f"The rewrite holds characters that no text should hold: {names}."
+        )
     return None
 
 
@@ -28,7 +32,17 @@ def answer_leak(original: str, text: str, answer: str) -> Refusal | None:
     plain = unicodedata.normalize("NFKC", answer).strip()
     if re.fullmatch(r"-?[\d,]*\.?\d+", plain) and len(plain) < 40:
         value = number_value(plain)
-        leaked = value in {span.value for span in number_spans(text)} - {span.value for span in number_spans(original)}
+        leaked = value in {span.value for span in number_spans(text)} - {
+            span.value for span in number_spans(original)
+        }
     else:
-        leaked = len(plain) > 2 and plain.casefold() in text.casefold() and plain.casefold() not in original.casefold()
-    return Refusal("answer_leaked", f"The answer {answer} stands in the rewrite but not in the original.") if leaked else None
+        leaked = (
+            len(plain) > 2
+            and plain.casefold() in text.casefold()
+            and plain.casefold() not in original.casefold()
+        )
+    return (
+        Refusal("answer_leaked", f"The answer {answer} stands in the rewrite but not in the original.")
+        if leaked
+        else None
+    )

@@ -2,8 +2,8 @@
 
 from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.lexicon import REAL_WORD_ZIPF, zipf
-from scapo.perturb.words import is_ordinary
 from scapo.perturb.spans import Span, word_spans
+from scapo.perturb.words import is_ordinary
 
 
 def check_typo(original: str, text: str) -> Refusal | None:
@@ -15,7 +15,7 @@ def check_typo(original: str, text: str) -> Refusal | None:
     word = next((span for span in word_spans(original) if span.start <= start and end <= span.end), None)
     if word is None:
         return Refusal("edit_outside_word", "The edited character is not inside an English word.")
-    new = text[word.start:word.end + len(text) - len(original)]
+    new = text[word.start : word.end + len(text) - len(original)]
     return _word_refusal(original, word, new)
 
 
@@ -23,7 +23,9 @@ def _word_refusal(original: str, word: Span, new: str) -> Refusal | None:
     if not new.isalpha() and not set(new) - set(word.text) <= set():
         return Refusal("edit_outside_word", f"'{word.text}' became '{new}', which is no longer one word.")
     if not is_ordinary(original, word):
-        return Refusal("protected_word", f"'{word.text}' is a keyword, unit, quantity, name, label or rare word.")
+        return Refusal(
+            "protected_word", f"'{word.text}' is a keyword, unit, quantity, name, label or rare word."
+        )
     if zipf(new) >= REAL_WORD_ZIPF:
         return Refusal("real_word", f"'{word.text}' became '{new}', which is another real word.")
     return None
@@ -36,13 +38,13 @@ def _single_edit(old: str, new: str) -> tuple[int, int] | None:
         return None
     start = _common_prefix(old, new)
     if size == 1:
-        return (start, start) if old[start:] == new[start + 1:] else None
+        return (start, start) if old[start:] == new[start + 1 :] else None
     if size == -1:
-        return (start, start + 1) if old[start + 1:] == new[start:] else None
-    if old[start + 1:] == new[start + 1:]:
+        return (start, start + 1) if old[start + 1 :] == new[start:] else None
+    if old[start + 1 :] == new[start + 1 :]:
         return (start, start + 1) if start < len(old) else None
-    swapped = old[start + 1:start + 2] + old[start:start + 1]
-    if swapped == new[start:start + 2] and old[start + 2:] == new[start + 2:]:
+    swapped = old[start + 1 : start + 2] + old[start : start + 1]
+    if swapped == new[start : start + 2] and old[start + 2 :] == new[start + 2 :]:
         return start, start + 2
     return None
 

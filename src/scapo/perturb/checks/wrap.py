@@ -27,7 +27,9 @@ def frame_refusal(frame: str) -> Refusal | None:
     if not words:
         return Refusal("empty_frame", "The frame has no words.")
     if len(words) > MAX_FRAME_WORDS:
-        return Refusal("frame_too_long", f"The frame has {len(words)} words; at most {MAX_FRAME_WORDS} are allowed.")
+        return Refusal(
+            "frame_too_long", f"The frame has {len(words)} words; at most {MAX_FRAME_WORDS} are allowed."
+        )
     forbidden = sorted(set(words) & word_list("frame_forbidden"))
     if forbidden:
         return Refusal("forbidden_word", f"The frame may be a hint or a condition: it says '{forbidden[0]}'.")
@@ -35,13 +37,13 @@ def frame_refusal(frame: str) -> Refusal | None:
 
 
 def _frame(old: Tokens, new: Tokens) -> str | None:
-    """What stands in `new` around the words of `old`, or else at one place inside them; None when they changed."""
+    """What stands in `new` around the words of `old`, or else at one place inside; None when they changed."""
     extra = len(new.folded) - len(old.folded)
     if not old.folded or extra <= 0 or extra > 4 * MAX_FRAME_WORDS:
         return None
     leads = [lead for lead in range(extra, -1, -1) if new.folded[lead] == old.folded[0]]
     for lead in leads:
-        if new.folded[lead:lead + len(old.folded)] == old.folded:
+        if new.folded[lead : lead + len(old.folded)] == old.folded:
             return new.join(0, lead) + " " + new.join(lead + len(old.folded), len(new.folded))
     suffix = common_prefix(old.folded[::-1], new.folded[::-1])
     for lead in leads:

@@ -1,9 +1,10 @@
 """`counterfactual`: one quantity of the text is another one, so that the answer very likely changes.
 
-Policy: numbers in digits outside math come first, then numbers inside math, then number words. Left alone everywhere:
-0 and 1, four digits that look like a year, ordinals, numbers that only name something ('day 3', 'base 10'), exponents
-and indices, lists of numbers, list marks, clock times, decimals, and all of an example ('For example, ...'). The new
-value is near the old one, above 1, and no other such number of the text; round numbers stay round (1500 -> 1800).
+Policy: numbers in digits outside math come first, then numbers inside math, then number words. Left alone
+everywhere: 0 and 1, four digits that look like a year, ordinals, numbers that only name something ('day 3',
+'base 10'), exponents and indices, lists of numbers, list marks, clock times, decimals, and all of an example
+('For example, ...'). The new value is near the old one, above 1, and no other such number of the text; round
+numbers stay round (1500 -> 1800).
 """
 
 import random
@@ -13,17 +14,20 @@ from typing import NamedTuple
 
 from scapo.perturb.spans import Span, SpanKind, spans
 
-_NAMING = re.compile(r"(?:day|box|base|page|step|figure|case|part|grade|level|room|number|no\.|chapter|table|round|size|modulo|mod|"
-                     r"year|january|february|march|april|may|june|july|august|september|october|november|"
-                     r"december)\s*\$?$", re.IGNORECASE)
+_NAMING = re.compile(
+    r"(?:day|box|base|page|step|figure|case|part|grade|level|room|number|no\.|chapter|table|round|size|modulo|mod|"
+    r"year|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december)\s*\$?$",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _IN_MATH = re.compile(r"(?<![\w^_\\\[])(?<![_^] )(?<!\d[.,])\d{1,4}(?![\d\]]|[.,]\d)")
 _SCRIPT = re.compile(r"[_^]\s?\{[^{}]*\}|\\(?:begin|end|hspace|vspace)\{[^{}]*\}")
 _EXAMPLE = re.compile(r"\b(?:for example|for instance|e\.g\.|note that|assume)\b[^.?!]*", re.IGNORECASE)
-_LIST = re.compile(r"\d[\d.]*(?:, (?:and |or )?\d[\d.]*){2,}")
+_LIST = re.compile(r"(?<![\d.])\d[\d.]{0,12}(?:, (?:and |or )?\d[\d.]{0,12}){2,}")
 _NO_COUNT = re.compile(r"\b(?:no|any|every|these|those|the|other|all|each)\s+$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d[\d,]*")
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
 
 
 class Target(NamedTuple):
@@ -40,23 +44,31 @@ def counterfactual(problem: str, generator: random.Random) -> str | None:
     found = spans(problem)
     closed = [match.span() for pattern in (_EXAMPLE, _LIST) for match in pattern.finditer(problem)]
     for targets in (_plain(problem, found), _in_math(found), _words(problem, found)):
-        usable = [target for target in targets
-                  if target.value > 1 and not any(start <= target.start < end for start, end in closed)]
+        usable = [
+            target
+            for target in targets
+            if target.value > 1 and not any(start <= target.start < end for start, end in closed)
+        ]
         if usable:
             target = generator.choice(usable)
             new = _other(target, {other.value for other in usable}, generator)
-            return problem[:target.start] + new + problem[target.end:]
+            return problem[: target.start] + new + problem[target.end :]
     return None
 
 
 def _plain(text: str, found: Iterable[Span]) -> list[Target]:
-    return [Target(span.start, span.end, int(span.text.replace(",", ""))) for span in found
-            if span.kind is SpanKind.NUMBER and _DIGITS.fullmatch(span.text) and len(span.text) <= 12
-            and _is_quantity(text, span)]
+    return [
+        Target(span.start, span.end, int(span.text.replace(",", "")))
+        for span in found
+        if span.kind is SpanKind.NUMBER
+        and _DIGITS.fullmatch(span.text)
+        and len(span.text) <= 12
+        and _is_quantity(text, span)
+    ]
 
 
 def _is_quantity(text: str, span: Span) -> bool:
-    before, after = text[max(0, span.start - 12):span.start], text[span.end:span.end + 5]
+    before, after = text[max(0, span.start - 12) : span.start], text[span.end : span.end + 5]
     naming = _NAMING.search(before) and not before.endswith("$")
     listed = re.match(r"[.)]\s", after) and (not before.strip() or before.endswith("\n"))
     clock = after[:1] == ":" or before[-1:] == ":" or re.match(r"\s?[ap]\.?m\b", after, re.IGNORECASE)
@@ -69,15 +81,22 @@ def _in_math(found: Iterable[Span]) -> list[Target]:
     for span in found:
         if span.kind is SpanKind.MATH and not span.text.startswith(("[asy]", "`", "http")):
             plain = _SCRIPT.sub(lambda match: "x" * len(match[0]), span.text)
-            targets += [Target(span.start + match.start(), span.start + match.end(), int(match[0]))
-                        for match in _IN_MATH.finditer(plain) if not _YEAR.fullmatch(match[0])]
+            targets += [
+                Target(span.start + match.start(), span.start + match.end(), int(match[0]))
+                for match in _IN_MATH.finditer(plain)
+                if not _YEAR.fullmatch(match[0])
+            ]
     return targets
 
 
 def _words(text: str, found: Iterable[Span]) -> list[Target]:
-    return [Target(span.start, span.end, _WORDS.index(span.text.lower()), word=True) for span in found
-            if span.kind is SpanKind.NUMBER_WORD and span.text.lower() in _WORDS[2:]
-            and not _NO_COUNT.search(text[max(0, span.start - 8):span.start])]
+    return [
+        Target(span.start, span.end, _WORDS.index(span.text.lower()), word=True)
+        for span in found
+        if span.kind is SpanKind.NUMBER_WORD
+        and span.text.lower() in _WORDS[2:]
+        and not _NO_COUNT.search(text[max(0, span.start - 8) : span.start])
+    ]
 
 
 def _other(target: Target, taken: set[int], generator: random.Random) -> str:

@@ -3,11 +3,11 @@
 import re
 from functools import cache
 
-from scapo.perturb.lexicon import lines, word_list
+from scapo.perturb.lexicon import lines, word_list, words
 
-PRONOUNS = frozenset("he she they we you it i".split())
-DETERMINERS = frozenset("the a an his her their its my your our each every this these those both all".split())
-_ANAPHORA = frozenset("he she they it him her them his their its this that these those".split())
+PRONOUNS = words("he she they we you it i")
+DETERMINERS = words("the a an his her their its my your our each every this these those both all")
+_ANAPHORA = words("he she they it him her them his their its this that these those")
 _VOWEL_SOUND = re.compile(r"(?!uni|use|usu|one\b|eu)[aeiou]|hour|honest|honor|heir", re.IGNORECASE)
 
 

@@ -30,11 +30,18 @@ def irrelevant_context(problem: str, generator: random.Random) -> str | None:
 def _tautology(problem: str, generator: random.Random) -> str:
     """'Quiet things are quiet.', with a word that the problem does not use."""
     text = problem.lower()
-    noun, adjective = _unused("neutral_nouns", text, generator), _unused("neutral_adjectives", text, generator)
+    noun, adjective = (
+        _unused("neutral_nouns", text, generator),
+        _unused("neutral_adjectives", text, generator),
+    )
     article = "an" if noun[0] in "aeiou" else "a"
     shape = generator.choice(lines("tautologies"))
-    for name, word in {"{an}": f"{article} {noun}", "{An}": f"{article.capitalize()} {noun}", "{a}": adjective,
-                       "{A}": adjective.capitalize()}.items():
+    for name, word in {
+        "{an}": f"{article} {noun}",
+        "{An}": f"{article.capitalize()} {noun}",
+        "{a}": adjective,
+        "{A}": adjective.capitalize(),
+    }.items():
         shape = shape.replace(name, word)
     return shape
 
@@ -57,6 +64,7 @@ def _random_string(problem: str, generator: random.Random) -> str:
 def _tag(problem: str, generator: random.Random) -> str:
     """A decorative tag such as '[tag: mx93q]'."""
     code = generator.choice(_CONSONANTS) + "".join(
-        generator.choice(_CONSONANTS + string.digits) for _ in range(generator.randint(2, 4)))
+        generator.choice(_CONSONANTS + string.digits) for _ in range(generator.randint(2, 4))
+    )
     code += generator.choice(_CONSONANTS)
     return generator.choice(_TAGS).format(label=generator.choice(_LABELS), code=code)

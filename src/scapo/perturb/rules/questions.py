@@ -3,25 +3,45 @@
 import random
 import re
 
+from scapo.perturb.lexicon import words as words_of
 from scapo.perturb.rules.english import DETERMINERS, PRONOUNS, capital, finite, verbs
 from scapo.perturb.rules.masking import MATH
 
 _LEAD = re.compile(
-    r"(?P<lead>(?:If|Given|Assuming|Considering|Supposing|Suppose)\b.*, (?:then )?|(?:In|For) (?:the (?:diagram|figure)|"
+    r"(?P<lead>(?:If|Given|Assuming|Considering|Supposing|Suppose)\b.*, (?:then )?|"
+    r"(?:In|For) (?:the (?:diagram|figure)|"
     rf"(?:real |positive |triangle |rectangle )?(?:numbers? )?(?:{MATH},? (?:and )?)+)[^,]*, )?"
-    r"(?P<question>(?:[Hh]ow|[Ww]hat)\b.*)\?(?P<end>\s*)", re.DOTALL)
+    r"(?P<question>(?:[Hh]ow|[Ww]hat)\b.*)\?(?P<end>\s*)",
+    re.DOTALL,
+)
 _SECOND_QUESTION = re.compile(r"\b(?:and|or|,) (?:how|what|which|who|when|where|why)\b|\?")
-_WHAT_IS = re.compile(rf"[Ww]hat(?:['’]s| is| are| was| were) (?P<thing>(?:the|his|her|their|its|{MATH}|[A-Z]\w+['’]s) .+|{MATH})",
-                      re.DOTALL)
-_NOT_A_THING = re.compile(rf"equal to$|^{MATH} (?:in|as|when|if|written|expressed|rounded)\b|^the (?:answer|name|color|reason)\b")
-_WH_PHRASE = re.compile(r"how (?:many|much|old|long|far|tall|fast)\b|what (?:fraction|percentage|percent|portion)\b", re.IGNORECASE)
-_COUNT = re.compile(rf"[Hh]ow many (?P<things>(?!more\b|fewer\b|less\b|total\b|times\b|of\b|are\b|different ways can)"
-                    rf"(?:[a-z-]+|{MATH}|\d+)(?: (?:[a-z-]+|{MATH}|\d+)){{0,7}}?) are (?P<there>there )?(?P<rest>(?:in|on|at|such|for|to|"
-                    r"between|from|that|whose|of|with)\b.*)", re.DOTALL)
-_WAYS = re.compile(r"[Hh]ow many (?P<different>different |distinct )?ways are there to (?P<rest>[a-z]+\b.*)", re.DOTALL)
-_BREAKS = frozenset("that who which where if when because since before after until and or but not so while than".split())
-_MODALS = frozenset("will would can could should must might shall".split())
-_BE_HAVE = frozenset("is are was were has have had".split())
+_WHAT_IS = re.compile(
+    r"[Ww]hat(?:['’]s| is| are| was| were) "
+    rf"(?P<thing>(?:the|his|her|their|its|{MATH}|[A-Z]\w+['’]s) .+|{MATH})",
+    re.DOTALL,
+)
+_NOT_A_THING = re.compile(
+    rf"equal to$|^{MATH} (?:in|as|when|if|written|expressed|rounded)\b|^the (?:answer|name|color|reason)\b"
+)
+_WH_PHRASE = re.compile(
+    r"how (?:many|much|old|long|far|tall|fast)\b|what (?:fraction|percentage|percent|portion)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    rf"[Hh]ow many (?P<things>(?!more\b|fewer\b|less\b|total\b|times\b|of\b|are\b|different ways can)"
+    rf"(?:[a-z-]+|{MATH}|\d+)(?: (?:[a-z-]+|{MATH}|\d+)){{0,7}}?) are (?P<there>there )?"
+    r"(?P<rest>(?:in|on|at|such|for|to|between|from|that|whose|of|with)\b.*)",
+    re.DOTALL,
+)
+_WAYS = re.compile(
+    r"[Hh]ow many (?P<different>different |distinct )?ways are there to (?P<rest>[a-z]+\b.*)", re.DOTALL
+)
+_BREAKS = words_of(
+    "that who which where if when because since before after until and or but not so while than"
+)
+_MODALS = words_of("will would can could should must might shall")
+_BE_HAVE = words_of("is are was were has have had")
+_NOUN_PART = re.compile(r"[A-Za-z'’-]+")
 
 
 def question_forms(sentence: str, generator: random.Random) -> list[str]:
@@ -32,7 +52,9 @@ def question_forms(sentence: str, generator: random.Random) -> list[str]:
     lead, question, end = match["lead"] or "", match["question"], match["end"]
     found = [form for form in (_find_thing(question, generator), _embedded(question, generator)) if form]
     made = [_join(lead, form) + "." + end for form in found]
-    return made + [_join(lead, form) + "?" + end for form in (_number_of(question), _in_how_many_ways(question)) if form]
+    return made + [
+        _join(lead, form) + "?" + end for form in (_number_of(question), _in_how_many_ways(question)) if form
+    ]
 
 
 def _join(lead: str, form: str) -> str:
@@ -66,7 +88,11 @@ def _in_how_many_ways(question: str) -> str | None:
 def _embedded(question: str, generator: random.Random) -> str | None:
     """'How many clips did she sell in May?' -> 'determine how many clips she sold in May'"""
     statement = _statement(question)
-    return f"{generator.choice(('determine', 'calculate', 'work out', 'find out'))} {statement}" if statement else None
+    return (
+        f"{generator.choice(('determine', 'calculate', 'work out', 'find out'))} {statement}"
+        if statement
+        else None
+    )
 
 
 def _statement(question: str) -> str | None:
@@ -77,7 +103,7 @@ def _statement(question: str) -> str | None:
     words[0] = words[0].lower()
     for at in range(2, len(words)):
         word = words[at]
-        if word in _BREAKS and word != "of":
+        if word in _BREAKS:
             return None
         if word in ("do", "does", "did"):
             return _without_do(words, at)
@@ -92,21 +118,21 @@ def _without_do(words: list[str], at: int) -> str | None:
     verb = _verb_position(words, at + 1)
     if verb is None:
         return None
-    subject = words[at + 1:verb]
+    subject = words[at + 1 : verb]
     form = finite(words[verb], words[at], subject[-1].lower())
-    return " ".join(words[:at] + subject + [form] + words[verb + 1:])
+    return " ".join(words[:at] + subject + [form] + words[verb + 1 :])
 
 
 def _swapped(words: list[str], at: int) -> str | None:
     verb = _verb_position(words, at + 1)
-    return None if verb is None else " ".join(words[:at] + words[at + 1:verb] + [words[at]] + words[verb:])
+    return None if verb is None else " ".join(words[:at] + words[at + 1 : verb] + [words[at]] + words[verb:])
 
 
 def _be_or_have(words: list[str], at: int) -> str | None:
     """Inverted ('has she read', 'are there') or with the question word as subject ('are in the jar')."""
     following = words[at + 1] if at + 1 < len(words) else ""
     if following.lower() in PRONOUNS or following == "there":
-        return " ".join(words[:at] + [following, words[at]] + words[at + 2:])
+        return " ".join([*words[:at], following, words[at], *words[at + 2 :]])
     if following.lower() in DETERMINERS or following[:1].isupper() or not following.isalpha():
         return None
     return None if words[1] in ("old", "long", "far", "tall", "fast") else " ".join(words)
@@ -120,7 +146,7 @@ def _verb_position(words: list[str], start: int) -> int | None:
         if word in verbs():
             doubtful = verb + 1 < len(words) and words[verb + 1] in verbs() and word not in ("have", "need")
             return None if doubtful else verb
-        if word in _BREAKS - {"and", "of"} or not re.fullmatch(r"[A-Za-z'’-]+", word) or words[start].lower() in PRONOUNS:
+        if word in _BREAKS - {"and"} or not _NOUN_PART.fullmatch(word) or words[start].lower() in PRONOUNS:
             return None
     return None
 
@@ -132,4 +158,5 @@ def _subject_length(words: list[str], start: int) -> int:
     word = words[start]
     if word.lower() in DETERMINERS:
         return 2
-    return 1 if word.lower() in PRONOUNS or word[:1].isupper() or (word.isalpha() and word.endswith("s")) else 0
+    plural = word.isalpha() and word.endswith("s")
+    return 1 if word.lower() in PRONOUNS or word[:1].isupper() or plural else 0

@@ -16,12 +16,17 @@ def scenario_wrap(problem: str, generator: random.Random) -> str | None:
     text = problem.strip()
     lowered = _lower_first(text)
     frames = [frame for frame in lines("frames") if _fits(frame, text, lowered)]
-    frame, setting = generator.choice(frames), generator.choice(lines("settings"))
-    return frame.replace("{s}", setting).replace("{l}", lowered or "").replace("{p}", text)
+    frame = generator.choice(frames)
+    lesson, occasion = (
+        generator.choice(lines("lessons")),
+        generator.choice(lines("lessons") + lines("occasions")),
+    )
+    frame = frame.replace("{lesson}", lesson).replace("{occasion}", occasion)
+    return frame.replace("{l}", lowered) if lowered and "{l}" in frame else frame.replace("{p}", text)
 
 
 def _fits(frame: str, text: str, lowered: str | None) -> bool:
-    """A clause frame needs a first letter that may be small, a closing frame needs a finished sentence before it."""
+    """A clause frame needs a first letter that may be small, a closing frame a finished sentence."""
     if "{l}" in frame:
         return lowered is not None
     return text.endswith(_ENDS) or not frame.startswith("{p}")

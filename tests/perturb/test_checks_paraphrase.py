@@ -1,0 +1,96 @@
+"""What a paraphrase may and may not change."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scapo.perturb.checks import check
+from scapo.perturb.kinds import Kind
+
+GSM_PLUS = Path(__file__).parents[2].parent / "shared" / "data" / "gsm_plus_semifactual.jsonl"
+
+
+def code(original, text, answer=None):
+    refusal = check(Kind.PARAPHRASE, original, text, answer)
+    return refusal and refusal.code
+
+
+GOOD = [
+    ("What is the smallest odd number with four different prime factors?",
+     "What is the smallest odd number that has four distinct prime factors?"),
+    ("100_{10} in base b has exactly 5 digits. What is the value of b?",
+     "In base b, 100_{10} has exactly 5 digits. Determine the value of b."),
+    ("Ann has 2 cats and buys three more. How many cats has she?",
+     "Ann owns two cats and purchases 3 more. What is the number of cats she has?"),
+    ("Each tray holds 6 eggs. If there are 4 trays, how many eggs are there?",
+     "There are 6 eggs on every tray. How many eggs are there if there are 4 trays?"),
+    ("Let $a$ and $b$ be integers such that $a+b=7$. Find $ab$.",
+     "Suppose that $a$ and $b$ are integers for which $a+b=7$. Determine $ab$."),
+    ("A third of the 9 kids left. How many stayed?", "One third of the 9 kids went. How many remained?"),
+    ("The two boys each ate 1 apple. How many apples were eaten?",
+     "Both boys ate an apple each. How many apples were eaten?"),
+    ("On the first day she read 5 pages. How many are left of 20 pages?",
+     "On the initial day she read 5 pages. How many of the 20 pages are left?"),
+    ("He can't sell 3 of the 8 jars. How many can he sell?",
+     "He is unable to sell 3 of the 8 jars. How many can he sell?"),
+    ("已知 $x+2=5$，求 $x$ 的值。", "设 $x+2=5$，请给出 $x$ 的值。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("original", "text"), GOOD)
+def test_good_rewrites_pass(original, text):
+    assert check(Kind.PARAPHRASE, original, text) is None
+
+
+BAD = [
+    ("number_lost", "Ann has 2 cats and 3 dogs. How many pets?", "Ann has 2 cats and some dogs. How many pets?"),
+    ("number_lost", "Ann has 3 cats and 3 dogs. How many pets?", "Ann has 3 cats and dogs. How many pets?"),
+    ("number_lost", "Ann has two cats and 3 dogs. How many pets?", "Ann has too cats and 3 dogs. How many pets?"),
+    ("number_lost", "Half of 6 eggs broke. How many?", "Some of 6 eggs broke. How many?"),
+    ("number_lost", "Wait 60 minutes at $3 a minute. What is it?", "Wait an hour at $3 a minute. What is it?"),
+    ("number_lost", "Find the third of 5 terms.", "Find the fourth of 5 terms."),
+    ("new_number", "Ann has 2 cats. How many legs?", "Ann has 2 cats with 4 legs each. How many legs?"),
+    ("new_number", "Ann has 2 cats. How many legs?", "Ann and her 3 sons have 2 cats. How many legs?"),
+    ("math_lost", "Find $x$ if $x \\le 3$.", "Determine $x$ if $x \\leq 3$."),
+    ("math_lost", "Find $x$ if $x^2=9$ and $x>0$.", "Determine $x$ if $x^2=9$."),
+    ("new_math", "Find $x$ if $x^2=9$.", "Determine $x$ if $x^2=9$ and $x>0$."),
+    ("numbers_exchanged", "Tom has 3 apples and Ann has 5 apples. What is Tom's share?",
+     "Tom has 5 apples and Ann has 3 apples. What is the share of Tom?"),
+    ("numbers_exchanged", "It has 4 rows and 7 columns. How many cells?", "It has 7 rows and 4 columns. How many cells?"),
+    ("numbers_exchanged", "Write $p$ in terms of $q$ where $p$ is unknown: $a$ over $b$.",
+     "Express $p$ in terms of $q$ where $p$ is unknown: $b$ over $a$."),
+    ("keyword_lost", "Find the smallest odd number above 9.", "Find an odd number above 9."),
+    ("keyword_lost", "Find the largest of the 4 values.", "Find one of the 4 values."),
+    ("keyword_lost", "Find the least prime above 9.", "Find the least number above 9."),
+    ("keyword_lost", "A cup is 20% full of 9 oz. What is in it?", "A cup is 20 full of 9 oz. What is in it?"),
+    ("keyword_new", "Find the number of roots of $x^2=9$.", "Find the number of positive roots of $x^2=9$."),
+    ("keyword_new", "Ann has 2 cats. How many legs?", "Ann has at least 2 cats. How many legs?"),
+    ("keyword_lost", "Find the smallest number above 9.", "Find the largest number above 9."),
+    ("keyword_changed", "Find the sum of 3 and 4.", "Find the product of 3 and 4."),
+    ("keyword_changed", "Find the area of a 3 by 4 box.", "Find the perimeter of a 3 by 4 box."),
+    ("keyword_changed", "The price increases by 3. What is it?", "The price decreases by 3. What is it?"),
+    ("negation_changed", "It is divisible by 3 and not by 9. What is it?", "It is divisible by 3 and by 9. What is it?"),
+    ("negation_changed", "Six boys can swim. How many boys?", "Six boys cannot swim. How many boys?"),
+    ("nothing_asked", "Ann has 2 cats. How many legs do they have?", "Ann has 2 cats. They have legs."),
+    ("other_question", "Let $a=1$ and $b=2$. Find $a+b$.", "Let $a+b$, $a=1$ and $b=2$ hold. Find it."),
+    ("answer_leaked", "Where is the ball of Ann?", "Is the ball of Ann under the table?"),
+    ("number_lost", "已知三棱柱的棱长为 3，求体积。", "已知四棱柱的棱长为 3，求体积。"),
+    ("keyword_lost", "求 $x^2-x$ 的最小值。", "求 $x^2-x$ 的值。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "original", "text"), BAD)
+def test_rewrites_that_change_the_problem_are_refused(expected, original, text):
+    assert code(original, text, "under the table") == expected
+
+
+@pytest.mark.skipif(not GSM_PLUS.exists(), reason="the shared data folder is not beside this checkout")
+def test_most_human_checked_rewrites_of_gsm_plus_pass_and_the_others_mostly_changed_a_number():
+    rows = [json.loads(line) for line in GSM_PLUS.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["perturbation_type"] == "problem understanding"]
+    codes = Counter(code(row["seed_problem"], row["problem"], row["answer"]) for row in rows)
+    assert len(rows) == 300
+    assert codes[None] >= 250, codes
+    assert codes["number_lost"] + codes["new_number"] >= 0.8 * (300 - codes[None]), codes
