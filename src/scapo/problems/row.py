@@ -1,5 +1,6 @@
-"""The row type that every stage shares, and what loading a file yields."""
+"""The row type that every stage shares, and what loading a source yields."""
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A row that was left out: its place in the source (from 1), its id if known, and the reason as a sentence."""
+    """A row that was left out: its place in the source (from 1), its id if known, why (a sentence)."""
 
     row: int
     id: str | None
@@ -37,8 +38,18 @@ class Refusal:
 
 @dataclass(frozen=True)
 class LoadedProblems:
-    """What a source yielded: the problems kept, the rows refused, and counts such as rows, duplicates, kept."""
+    """What a source yielded: the problems kept, the rows refused, and counts.
+
+    counts: `rows` in the source; `unwrapped` texts freed from a prompt template; `final_answers` cut from a
+    solution's `####` line; `corrected` golds from a `checked_answer` column; `duplicates`, `refused`, `kept`.
+    rows = duplicates + refused + kept.
+    """
 
     problems: list[Problem]
     refused: list[Refusal]
     counts: dict[str, int]
+
+
+def text_id(text: str) -> str:
+    """An id made from a problem's text, the same in every run."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -4,7 +4,7 @@ import re
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
 
-# A box command (also after doubled backslashes) with its brace or a bare number; an escaped character; a brace.
+# A box command (also after doubled backslashes) with its brace or a bare number; an escaped sign; a brace.
 _TOKEN = re.compile(
     r"(?:\\|(?<=\\))(?:boxed|fbox)(?![A-Za-z])\s*+(?:(?P<brace>\{)|(?P<bare>[-+−]?[0-9]++(?:[.,][0-9]++)*+))"
     r"|\\.|[{}]",

@@ -40,7 +40,7 @@ def _option(gold: str, box: str) -> bool | None:
 
 
 def _number(gold: str, box: str) -> bool | None:
-    """A number as gold. An integer gold wants a numeral: `1+3+5` isn't 9, `\\frac{24}{2}` isn't 12."""
+    """A number as gold. An integer gold wants a numeral: `1+3+5` and `\\frac{18}{2}` don't state 9."""
     wanted = as_number(gold, named=True)  # the equation 3x + 4y = 0 isn't the number 0
     if wanted is None:
         return None
@@ -68,7 +68,7 @@ def _in_base(gold: str, box: str) -> bool | None:
 
 
 def _clock(gold: str, box: str) -> bool | None:
-    """A time of day: `4{:}30`; a.m. or p.m. may be left out but not be the other. Else `4:30` may be a ratio."""
+    """A time of day: `4{:}30`; a.m. or p.m. may be left out, not be the other. `4:30` may be a ratio."""
     wanted, found = _CLOCK.fullmatch(_opened(gold)), _CLOCK.fullmatch(last_side(_opened(box)))
     if not wanted:
         return None

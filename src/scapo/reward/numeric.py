@@ -111,7 +111,8 @@ def _digits(expression: sympy.Basic) -> float:
     if isinstance(expression, sympy.Pow):
         return parts[0] * _size(expression.exp, parts[1])
     if isinstance(expression, sympy.factorial | sympy.binomial | sympy.gamma):
-        return (parts[0] + 1) * _size(expression.args[0], parts[0])
+        factors = min(_size(part, digits) for part, digits in zip(expression.args, parts, strict=True))
+        return (parts[0] + 1) * factors
     if isinstance(expression, sympy.Mul):
         return sum(parts)
     if isinstance(expression, sympy.Add):

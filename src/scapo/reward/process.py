@@ -1,7 +1,7 @@
 """The parent's handle on one worker process.
 
-Workers are started as fresh interpreters that import only the verifier. multiprocessing's start methods don't fit:
-fork is unsafe beside torch's threads; spawn and forkserver run the user's training script again in every worker.
+Workers are started as fresh interpreters that import only the verifier. multiprocessing's start methods don't
+fit: fork is unsafe beside torch's threads; spawn and forkserver run the user's script again in every worker.
 """
 
 import contextlib

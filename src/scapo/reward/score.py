@@ -24,7 +24,7 @@ def score(completion: str, gold: str) -> Score:
 def score_batch(completions: Sequence[str], golds: Sequence[str]) -> list[Score]:
     """Exactly one score per completion, in order; the same on any thread and under any load.
 
-    Numbers, letters and words are decided here; what needs algebra goes to the shared pool of worker processes.
+    Numbers, letters and words are decided here; what needs algebra goes to the shared worker processes.
     """
     if len(completions) != len(golds):
         raise ValueError(
