@@ -4,7 +4,16 @@ import sys
 
 import typer
 
+from scapo.diagnose.command import diagnose
+from scapo.engines.trl.command import CONTEXT as TRAIN_CONTEXT
+from scapo.engines.trl.command import train
 from scapo.errors import ScapoError
+from scapo.evaluate.command import evaluate
+from scapo.perturb.command import perturb
+from scapo.problems.command import app as problems
+from scapo.problems.world.command import world, world_pretrain
+from scapo.report.command import report
+from scapo.reward.command import verify
 
 app = typer.Typer(
     name="scapo",
@@ -13,6 +22,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command("world")(world)
+app.command("world-pretrain")(world_pretrain)
+app.add_typer(problems, name="problems")
+app.command("perturb")(perturb)
+app.command("verify")(verify)
+app.command("train", context_settings=TRAIN_CONTEXT)(train)
+app.command("evaluate")(evaluate)
+app.command("diagnose")(diagnose)
+app.command("report")(report)
 
 
 def main() -> None:
