@@ -32,7 +32,7 @@ def require_dims(name: str, tensor: Tensor, dims: str) -> None:
 
 def require_finite(name: str, tensor: Tensor) -> None:
     """Raise NonFiniteError, naming the first rows concerned, when `tensor` holds a NaN or an infinity."""
-    bad = (~torch.isfinite(tensor)).reshape(len(tensor), -1).any(dim=1).nonzero().flatten().tolist()
+    bad = torch.unique((~torch.isfinite(tensor)).nonzero()[:, 0]).tolist()
     if bad:
         raise NonFiniteError(
             f"`{name}` is NaN or infinite in row {', '.join(map(str, bad[:10]))} ({len(bad)} of "

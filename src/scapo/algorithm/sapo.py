@@ -29,6 +29,7 @@ class Sapo:
 
     def token_loss(self, batch: TokenBatch) -> TokenLoss:
         """The loss of every token, (N, T)."""
-        tau_NT = torch.where(batch.advantage > 0, self.tau_positive, self.tau_negative)
+        tau_NT = torch.full_like(batch.advantage, self.tau_negative)
+        tau_NT = tau_NT.masked_fill(batch.advantage > 0, self.tau_positive)
         gate_NT = torch.sigmoid(tau_NT * (batch.log_ratio.exp() - 1)) * (4 / tau_NT)
         return TokenLoss(loss=-gate_NT * batch.advantage)
