@@ -433,7 +433,9 @@ run_llm(problems, Path(sys.argv[2]), kinds=list(SEMIFACTUAL), settings=settings)
 """
 
 
-@pytest.mark.parametrize("moment", [1, 7, 20])
+@pytest.mark.parametrize(
+    "moment", [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(20, marks=pytest.mark.slow)]
+)
 def test_killed_at_any_moment_it_asks_only_for_what_is_missing(tmp_path, moment):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     write_jsonl(source, [problem.to_row() for problem in problems(30)])

@@ -124,7 +124,8 @@ reason and must not be used.
 |---|---|
 {chr(10).join(lines)}
 
-`provenance` and `absent` are JSON texts. `scapo perturb --pull-from {repository} -o FILE.jsonl` restores the file.
+`provenance` and `absent` are JSON texts. `scapo perturb --pull-from {repository} -o FILE.jsonl` restores the
+file.
 The problems keep the licence of the data set they came from.
 """
 
