@@ -1,4 +1,4 @@
-"""The `scapo` command. Each room owns its command in `command.py`; heavy imports happen inside the commands."""
+"""The `scapo` command. Each room owns its `command.py`; heavy imports happen inside the commands."""
 
 import sys
 
