@@ -212,7 +212,7 @@ def _settings(**options: Any) -> "LlmSettings":
 def _by_llm(
     problems: "list[Problem]", out: Path, kinds: list[Kind], settings: "LlmSettings", console: "Console"
 ) -> "Summary":
-    from scapo.perturb.llm.live import Watcher, calls_table
+    from scapo.perturb.llm.live import Watcher, calls_report
     from scapo.perturb.llm.run import run_llm
 
     watcher = Watcher(console, len(problems), settings.model)
@@ -221,7 +221,7 @@ def _by_llm(
             return run_llm(problems, out, kinds=kinds, settings=settings, watch=watcher.watch)
     finally:
         if watcher.journal is not None:
-            console.print(calls_table(watcher.journal))
+            console.print(calls_report(watcher.journal))
 
 
 def _report(summary: "Summary", out: Path, console: "Console") -> None:

@@ -14,7 +14,8 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from scapo.perturb.journal import Journal
 
@@ -100,15 +101,13 @@ class Watcher:
         self._live.stop()
 
 
-def calls_table(journal: Journal) -> Table:
+def calls_report(journal: Journal) -> RenderableType:
     """What became of the requests, with tokens and cost, over all runs into this output."""
-    title = f"{journal.calls.total():,} requests, {journal.tokens_in:,} tokens in, {journal.tokens_out:,} out"
-    table = Table(title=f"{title}, ${journal.cost:.4f}")
-    table.add_column("request ended as")
-    table.add_column("count", justify="right")
+    total = f"{journal.calls.total():,} requests, {journal.tokens_in:,} tokens in, {journal.tokens_out:,} out"
+    table = Table("ended as", Column("count", justify="right"))
     for name, count in journal.calls.most_common():
         table.add_row(name, f"{count:,}")
     table.add_section()
     for name, count in journal.refusals.most_common():
         table.add_row(f"rewrite refused: {name}", f"{count:,}")
-    return table
+    return Group(Text(f"{total}, ${journal.cost:.4f}"), table)
