@@ -67,3 +67,6 @@ def test_pretraining_writes_a_checkpoint_and_prints_time_and_table(tmp_path, mon
     assert json.loads((tmp_path / "base" / "config.json").read_text())["model_type"] == "qwen3"
     assert "minutes" in result.stdout
     assert "conflict" in result.stdout
+    card = (tmp_path / "base" / "README.md").read_text()
+    assert "`scapo world-pretrain OUT_DIR --steps 2 --problems 1`" in card
+    assert "| conflict | " in card

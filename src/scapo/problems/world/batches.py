@@ -27,7 +27,7 @@ class Pretraining:
     """Every setting of the shipped base policy."""
 
     seed: int = 0
-    steps: int = 3000
+    steps: int = 2000
     batch_size: int = 32
     drills: int = 8  # rows of bare equations added to every batch
     learning_rate: float = 4e-3

@@ -15,6 +15,7 @@ from scapo.problems.world.spans import shortcut_spans
 
 MAX_NEW_TOKENS = 64
 BATCH = 128
+SAMPLES = 8
 GREEDY = {"do_sample": False}
 SAMPLED = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
 Numbers = dict[str, float]
@@ -44,7 +45,9 @@ def is_right(row: dict[str, Any], completion: str) -> bool:
     return bool(boxed) and int(boxed[-1]) == int(row["answer"])
 
 
-def measure(checkpoint: Path | str, *, problems: int, samples: int = 8, seed: int = 0) -> dict[str, Numbers]:
+def measure(
+    checkpoint: Path | str, *, problems: int, samples: int = SAMPLES, seed: int = 0
+) -> dict[str, Numbers]:
     """Per split: accuracy sampled and greedy, share that followed a wrong scene, share of mixed groups."""
     torch.manual_seed(seed)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)

@@ -18,8 +18,8 @@ Equation = tuple[int, str, int, int]  # left, operation, right, result
 class Habits:
     """How the solver errs, and what stories it meets; every share is between 0 and 1."""
 
-    follow_scene: float = 0.6  # first step, where the scene speaks for another operation than the verb
-    slip: float = 0.04  # any step: another feasible operation, for no reason
+    follow_scene: float = 0.62  # first step, where the scene speaks for another operation than the verb
+    slip: float = 0.05  # any step: another feasible operation, for no reason
     distracted: float = 0.3  # of the stories with an irrelevant clause: its number replaces the first step's
     scene_share: float = 0.7  # stories with a scene that hints at an operation; half of these conflict
     clause_share: float = 0.15  # stories with an irrelevant numeric clause
