@@ -8,6 +8,7 @@ Shape suffixes: _K perturbations, _N rows (responses), _T response positions; in
 _W prompt columns (left-padded), _B rows, _S columns, _H hidden size, _M valid tokens.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,7 +75,7 @@ def response_logprobs(
         temperature: the sampling temperature of the rollouts.
         batch_tokens: padded tokens per forward call; None: 2,048 on a CPU, else 16,384. A longer row runs
             alone.
-        noise_rows: how many rows are scored again for the noise floor (0: none).
+        noise_rows: at most so many rows, spread over all, are scored again for the noise floor (0: none).
         share_prompts: False scores prompt and response in one pass per row: slower, the same numbers up to
             rounding. Taken by itself for models whose cache can't be shared (recurrent layers).
 
@@ -147,8 +148,9 @@ def _after_prompt(
 def _noise_drift(
     lm: CausalLM, rows: Sequence[ProbeRow], logp_NT: Tensor, count: int, temperature: float, budget: int
 ) -> Tensor:
-    """Score `count` rows once more under the original prompt, in other shapes: (M,) drift."""
-    chosen = [n * len(rows) // count for n in range(count)] if count < len(rows) else list(range(len(rows)))
+    """Score up to `count` rows once more under the original prompt, in other shapes: (M,) drift."""
+    scored = [n for n, row in enumerate(rows) if row.response]
+    chosen = scored[:: math.ceil(len(scored) / count)] if count else []
     picked = [ProbeRow(clean=rows[n].clean, perturbed=(), response=rows[n].response) for n in chosen]
     targets_NT, mask_NT = right_padded([row.response for row in picked], lm.device)
     again_NT = logp_NT.new_zeros(mask_NT.shape)
