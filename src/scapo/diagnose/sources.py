@@ -67,7 +67,7 @@ class ModelSource:
 
     def _request(self, problem: Problem, sample: int) -> Request:
         return Request(
-            prompt_ids=self.local.prompt_ids(chat_prompt(problem)),
+            prompt_ids=tuple(self.local.prompt_ids(chat_prompt(problem))),
             seed=sample_seed(self.seed, "diagnose", problem.id, sample),
             max_tokens=self.max_tokens,
             temperature=1.0,
