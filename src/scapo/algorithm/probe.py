@@ -150,7 +150,7 @@ def _noise_drift(
 ) -> Tensor:
     """Score up to `count` rows once more under the original prompt, in other shapes: (M,) drift."""
     scored = [n for n, row in enumerate(rows) if row.response]
-    chosen = scored[:: math.ceil(len(scored) / count)] if count else []
+    chosen = scored[:: max(1, math.ceil(len(scored) / count))] if count else []
     picked = [ProbeRow(clean=rows[n].clean, perturbed=(), response=rows[n].response) for n in chosen]
     targets_NT, mask_NT = right_padded([row.response for row in picked], lm.device)
     again_NT = logp_NT.new_zeros(mask_NT.shape)
