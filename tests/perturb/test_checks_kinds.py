@@ -1,4 +1,4 @@
-"""Checks of typo, wrap, irrelevant and counterfactual rewrites: what each kind lets through and what it refuses."""
+"""Checks of typo, wrap, irrelevant and counterfactual rewrites: what each lets through and refuses."""
 
 import json
 from pathlib import Path
@@ -186,8 +186,9 @@ def test_more_or_other_changes_are_no_counterfactual(text, expected):
 
 def test_a_leaked_answer_is_refused():
     original = "What colour is the ball that Ann drew?"
-    assert code(Kind.PARAPHRASE, original, "Which colour has the crimson ball Ann drew?", "crimson") == "answer_leaked"
-    assert code(Kind.SCENARIO_WRAP, original, f"In the crimson room: {original}", "crimson") == "answer_leaked"
+    leak = "Which colour has the crimson ball Ann drew?"
+    assert code(Kind.PARAPHRASE, original, leak, "crimson") == "answer_leaked"
+    assert code(Kind.SCENARIO_WRAP, original, f"In a crimson hall: {original}", "crimson") == "answer_leaked"
     assert code(Kind.SCENARIO_WRAP, original, f"In the school hall: {original}", "crimson") is None
 
 

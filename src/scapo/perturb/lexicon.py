@@ -50,7 +50,8 @@ def zipf(word: str) -> float:
 @cache
 def common_words(least: float) -> frozenset[str]:
     """All words with at least this Zipf frequency."""
-    return frozenset(word for word in _frequencies() if zipf(word) >= least)
+    floor = 10 ** (least - 9)
+    return frozenset(word for word, frequency in _frequencies().items() if frequency >= floor)
 
 
 def is_protected(word: str) -> bool:

@@ -1,7 +1,6 @@
 """Did two numbers (or two formulas) change places? Each must keep the company it had in the original."""
 
 import re
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 
@@ -23,32 +22,36 @@ def exchange_refusal(original: str, text: str) -> Refusal | None:
 
     Only items that stand once in both texts are looked at: others can't be told apart.
     """
-    old, new = _companies(original), _companies(text)
-    shared = [item for item in old if item in new][:MAX_ITEMS]
-    place = {item: at for at, item in enumerate(new)}
-    for a, b in combinations(shared, 2):
-        if place[a] > place[b]:
-            own = _alike(old[a], new[a]) + _alike(old[b], new[b])
-            other = _alike(old[a], new[b]) + _alike(old[b], new[a])
-            if other > own + MARGIN:
-                return Refusal("numbers_exchanged", f"{a} and {b} seem to have changed places.")
+    old_place, new_place = _places(original), _places(text)
+    shared = [item for item in old_place if item in new_place][:MAX_ITEMS]
+    turned = [(a, b) for a, b in combinations(shared, 2) if new_place[a] > new_place[b]]
+    if not turned:
+        return None
+    old, new = _companies(original, old_place), _companies(text, new_place)
+    for a, b in turned:
+        own = _alike(old[a], new[a]) + _alike(old[b], new[b])
+        other = _alike(old[a], new[b]) + _alike(old[b], new[a])
+        if other > own + MARGIN:
+            return Refusal("numbers_exchanged", f"{a} and {b} seem to have changed places.")
     return None
 
 
-def _companies(text: str) -> dict[str, Company]:
-    """The company of each number value and formula that stands once in the text, in order."""
-    found = spans(text)
-    names = [
-        _name(str(span.value))
-        if isinstance(span.value, Fraction)
-        else _name(span.text)
-        if span.kind is SpanKind.MATH
-        else ""
-        for span in found
-    ]
-    words = [stem(span.text) if span.kind is SpanKind.WORD else "" for span in found]
-    count = Counter(names)
-    return {name: _company(words, at) for at, name in enumerate(names) if name and count[name] == 1}
+def _places(text: str) -> dict[str, int]:
+    """Which span each number value and formula is that stands once in the text, in order."""
+    places: dict[str, int] = {}
+    twice = set()
+    for at, span in enumerate(spans(text)):
+        if span.kind is SpanKind.MATH or isinstance(span.value, Fraction):
+            name = _name(span.text if span.kind is SpanKind.MATH else str(span.value))
+            if name in places:
+                twice.add(name)
+            places.setdefault(name, at)
+    return {name: at for name, at in places.items() if name not in twice}
+
+
+def _companies(text: str, places: dict[str, int]) -> dict[str, Company]:
+    words = [stem(span.text) if span.kind is SpanKind.WORD else "" for span in spans(text)]
+    return {name: _company(words, at) for name, at in places.items()}
 
 
 def _name(text: str) -> str:

@@ -26,6 +26,7 @@ _ALMOST_NOT = re.compile(
     r"apart from|rather than|instead of|leaves? off|non-\w+)\b",
     re.IGNORECASE,
 )
+_START, _END = "(?<![a-z0-9_])", "(?![a-z0-9_])"
 MAX_ASKED = 40
 """Longer formulas in a question are often its data, which may move to another sentence."""
 
@@ -70,8 +71,20 @@ def _said_otherwise(keyword: Keyword, text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _said(text: str) -> frozenset[Keyword]:
+    """The keywords of a text: all their places are found in one search, then each is looked up."""
     low = " ".join(text.lower().split())
-    return frozenset(keyword for keyword in _keywords() if keyword.pattern.search(low))
+    return frozenset().union(*(_keywords_in(found) for found in set(_any_keyword().findall(low))))
+
+
+@lru_cache(maxsize=4096)
+def _keywords_in(phrase: str) -> frozenset[Keyword]:
+    return frozenset(keyword for keyword in _keywords() if keyword.pattern.search(phrase))
+
+
+@cache
+def _any_keyword() -> re.Pattern[str]:
+    bodies = (keyword.pattern.pattern.removeprefix(_START).removesuffix(_END) for keyword in _keywords())
+    return re.compile(f"{_START}(?:{'|'.join(bodies)}){_END}")
 
 
 @cache
@@ -84,7 +97,7 @@ def _keywords() -> tuple[Keyword, ...]:
 
 
 def _whole(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9_])(?:{words})(?![a-z0-9_])")
+    return re.compile(rf"{_START}(?:{words}){_END}")
 
 
 def asked_refusal(original: str, text: str) -> Refusal | None:

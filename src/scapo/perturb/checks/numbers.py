@@ -61,6 +61,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(made)
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """A word without plural s, in small letters: enough to compare units and nouns."""
     low = word.lower().removesuffix("'s").removesuffix("’s")

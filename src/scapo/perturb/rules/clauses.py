@@ -15,7 +15,9 @@ _CONDITION_LAST = re.compile(
 _CONDITION_FIRST = re.compile(
     rf"If (?P<condition>.+), (?:then )?(?P<ask>{_ASKING}[^?]*?)\s*(?P<stop>[?.])(?P<end>\s*)", re.DOTALL
 )
-_NOT_A_CONDITION = re.compile(r"\b(?:only|even|as|determine|see|know|decide|check|tell|and|or|but|what)$")
+_NOT_A_CONDITION = re.compile(
+    r"\b(?:only|even|as|determine|see|know|decide|check|tell|and|or|but|what)$", re.IGNORECASE
+)
 _CLAUSE_START = re.compile(
     r"(?:the|a|an|each|every|he|she|they|it|there|his|her|their|its|we|you|I|both|all|no|\d+|[A-Z]\w+)\b|"
     rf"{MATH}"
