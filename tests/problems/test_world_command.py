@@ -62,11 +62,11 @@ def test_a_file_in_place_of_the_folder_is_refused_in_a_sentence(tmp_path):
 def test_pretraining_writes_a_checkpoint_and_prints_time_and_table(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "TOKENIZER_TEXTS", 300)
     monkeypatch.setattr(batches, "BATCHES_PER_SORT", 2)
-    result = run("world-pretrain", tmp_path / "base", "--steps", 2, "--problems", 1)
+    result = run("world-pretrain", tmp_path / "base", "--steps", 2, "--problems", 2)
     assert result.exit_code == 0
     assert json.loads((tmp_path / "base" / "config.json").read_text())["model_type"] == "qwen3"
     assert "minutes" in result.stdout
     assert "conflict" in result.stdout
     card = (tmp_path / "base" / "README.md").read_text()
-    assert "`scapo world-pretrain OUT_DIR --steps 2 --problems 1`" in card
+    assert "`scapo world-pretrain OUT_DIR --steps 2 --problems 2`" in card
     assert "| conflict | " in card

@@ -29,7 +29,7 @@ def world_pretrain(
         int, typer.Option(min=2, help="Optimiser steps; the default is the shipped one.")
     ] = 2000,
     threads: Annotated[int, typer.Option(min=1, help="Threads; another number changes the last bits.")] = 1,
-    problems: Annotated[int, typer.Option(min=1, help="Test problems per split for the model card.")] = 200,
+    problems: Annotated[int, typer.Option(min=2, help="Test problems per split for the model card.")] = 200,
 ) -> None:
     """Pre-train the embedded world's base policy anew (about 15 minutes on one core) and write its card."""
     import torch
