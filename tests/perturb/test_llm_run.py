@@ -346,11 +346,13 @@ def test_max_cost_without_prices_is_refused():
 
 
 def test_an_endpoint_that_dies_for_a_while_is_waited_for(tmp_path):
-    began = time.monotonic()
+    died = []
 
     def script(body, n):
-        dead = 0.3 < time.monotonic() - began < 1.3
-        return Answer(drop=True) if dead else good_answer(body, delay=0.05)
+        if n > 8:
+            died.append(time.monotonic())
+        dead = died and time.monotonic() - died[0] < 1.0
+        return Answer(drop=True) if dead else good_answer(body)
 
     rows, journal, _ = perturb(script, tmp_path / "out.jsonl", rows=40)
     assert all_good(rows)
@@ -376,6 +378,25 @@ def test_one_problem_that_always_breaks_the_server_is_given_up(tmp_path, monkeyp
     assert rows[2]["provenance"]["typo_noise"]["generator"] == "rules"
     assert rows[2]["absent"]["paraphrase"]["reason"].startswith("server_error")
     assert all_good(rows[:2] + rows[3:])
+
+
+def test_a_rate_limit_is_never_held_against_a_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr(asker, "MAX_TRIES", 2)
+
+    def script(body, n):
+        return Answer("slow down", status=429) if n % 3 else good_answer(body)
+
+    rows, journal, _ = perturb(script, tmp_path / "out.jsonl", rows=20)
+    assert all_good(rows)
+    assert journal.calls["ok"] == 20
+    assert journal.calls["rate_limited"] >= 38
+
+
+def test_structured_output_that_was_insisted_on_and_is_refused_stops_the_run(tmp_path):
+    answer = Answer("response_format is not supported", status=400)
+    said, server = stopped(lambda body, n: answer, tmp_path / "out.jsonl", format="json")
+    assert "No structured output at" in said
+    assert server.count <= 4
 
 
 def test_a_judge_has_the_last_word(tmp_path):

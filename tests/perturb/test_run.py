@@ -127,6 +127,18 @@ def test_the_command_maps_columns_limits_and_prints_the_table(tmp_path, cli):
     assert "1 problems" in done.output or "1 problem" in done.output
 
 
+def test_rows_that_no_file_can_hold_are_left_out_with_a_sentence(tmp_path, cli):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(
+        '{"problem": "Find \\ud800 $3+4$.", "answer": "7"}\n{"problem": "Find $3+4$.", "answer": "7"}\n'
+    )
+    done = cli(source, "-o", out, "--kinds", "typo_noise")
+    assert done.exit_code == 0, done.output
+    assert "1 rows left out" in done.output
+    assert "surrogate" in done.output
+    assert [row["problem"] for row in _rows(out)] == ["Find $3+4$."]
+
+
 def test_kinds_and_columns_are_read_or_refused_with_a_sentence():
     assert parse_kinds(None) == list(SEMIFACTUAL)
     assert parse_kinds(["typo_noise,paraphrase"]) == [Kind.PARAPHRASE, Kind.TYPO_NOISE]

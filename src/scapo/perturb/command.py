@@ -180,13 +180,22 @@ def parse_columns(values: Sequence[str] | None) -> dict[str, str]:
 def _load(
     source: str, column: Sequence[str] | None, limit: int | None, console: "Console"
 ) -> "list[Problem]":
+    from scapo.perturb.run import can_be_written
     from scapo.problems import load_problems
 
     loaded = load_problems(source, columns=parse_columns(column))
     if loaded.refused:
         first = loaded.refused[0]
         console.print(f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}")
-    return loaded.problems[:limit]
+    problems, unwritable = [], []
+    for problem in loaded.problems[:limit]:
+        (problems if can_be_written(problem) else unwritable).append(problem)
+    if unwritable:
+        console.print(
+            f"{len(unwritable):,} rows left out, the first {unwritable[0].id}: no file can hold half a surrogate "
+            "pair or a number that is not finite. Mend the input."
+        )
+    return problems
 
 
 def _by_rules(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scapo.files import write_jsonl
+from scapo.files import jsonl_line, write_jsonl
 from scapo.perturb.checks import check
 from scapo.perturb.journal import Journal, Key, Result, output_lock, problem_hash, reason_code
 from scapo.perturb.kinds import Kind
@@ -32,6 +32,15 @@ class Summary:
             self.generators[kind, result.provenance["generator"]] += 1
         else:
             self.reasons[kind, reason_code(result.reason)] += 1
+
+
+def can_be_written(problem: Problem) -> bool:
+    """False for a row that no JSONL file can hold: lone surrogates, or numbers that are not finite."""
+    try:
+        jsonl_line(problem.to_row()).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def rules_journal_path(out: Path) -> Path:

@@ -12,7 +12,7 @@ from scapo.perturb.llm.prompt import Messages
 from scapo.perturb.llm.settings import LlmSettings
 
 MAX_TRIES = 8
-"""Faults after which one request is given up, if the endpoint answers others meanwhile."""
+"""Faults after which one request is given up, if the endpoint answers others meanwhile (429 apart)."""
 HOPELESS = 5
 """Requests refused as malformed, with none ever answered, after which the run stops."""
 
@@ -127,7 +127,8 @@ class Asker:
                 await self._wait_out(fault, tries, answers_before)
 
     async def _wait_out(self, fault: Fault, tries: int, answers_before: int) -> None:
-        if tries >= MAX_TRIES and self.pace.answers > answers_before:
+        others_got_through = self.pace.answers > answers_before
+        if tries >= MAX_TRIES and others_got_through and fault.status != "rate_limited":
             raise fault
         pause = fault.retry_after or 0.0
         if max(pause, self.pace.silence()) > self._settings.patience:
