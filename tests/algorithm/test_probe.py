@@ -238,7 +238,7 @@ def test_autocast_of_the_caller_reaches_the_backbone(tiny_model):
 def test_no_tensor_of_tokens_times_vocabulary_is_ever_made(tiny_model):
     model = tiny_model(vocab_size=50_000, hidden_size=8, intermediate_size=8, num_attention_heads=1,
                        num_key_value_heads=1)  # fmt: skip
-    rows = random_rows(K=0, groups=2, per_group=13, longest=60, seed=1)
+    rows = random_rows(K=0, groups=2, per_group=13, longest=90, seed=1)
     tokens = sum(len(row.response) for row in rows)
     with MemoryMeter() as memory:
         response_logprobs(model, rows, noise_rows=0)
