@@ -58,9 +58,9 @@ def test_two_processes_give_the_same_u_and_update_as_one(tiny_folder, rows, tmp_
     (tmp_path / "worker.py").write_text(WORKER)
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     for processes in (1, 2):
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", processes]
         arguments = [tiny_folder, tmp_path / "rows.json", tmp_path / f"out{processes}", processes]
-        command = [*launcher, "--master_port", "0", tmp_path / "worker.py", *arguments]
+        command = [*launcher, tmp_path / "worker.py", *arguments]
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True, timeout=600, env=os.environ | {"OMP_NUM_THREADS": "1"}
         )
