@@ -2,20 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from scapo.errors import ScapoError
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from scapo.perturb.llm.settings import LlmSettings
-    from scapo.perturb.run import Summary
-    from scapo.problems import Problem
-
+GENERATORS = ("rules", "llm")
 MODEL, LOOK, HUB = "With --generator llm", "Looking and tidying", "Sharing"
 
 
@@ -124,37 +118,40 @@ def perturb(
     """Rewrite problems so that the answer stays: paraphrase, one typo, a light frame, an idle addition."""
     from rich.console import Console
 
+    from scapo.perturb import actions
+
     console = Console(stderr=True)
     if inspect is not None:
-        return _inspect(inspect, kinds, limit, out)
+        return actions.inspect(inspect, parse_kinds(kinds) if kinds else None, limit, out)
     if out is None:
         raise ScapoError("No output is named. Give one with -o OUT.jsonl.")
     if compact:
-        return _compact(out, console)
+        return actions.compact_journal(out, console)
     if pull_from is not None:
-        return _pull(pull_from, out, console)
+        return actions.pull_from_hub(pull_from, out, console)
+    if source is None and push_to is None:
+        raise ScapoError(
+            "No input is named. Give a file or a hub id, or --inspect FILE, --compact, --push-to."
+        )
+    if generator not in GENERATORS:
+        raise ScapoError(f"--generator {generator} is unknown. Use {' or '.join(GENERATORS)}.")
     if source is not None:
-        asked = parse_kinds(kinds)
-        problems = _load(source, column, limit, console)
-        if generator == "rules":
-            summary = _by_rules(problems, out, asked, seed, console)
-        elif generator == "llm":
-            settings = _settings(
+        asked, columns = parse_kinds(kinds), parse_columns(column)
+        if generator == "llm":
+            settings = actions.llm_settings(
                 model=model, base_url=base_url, format=format, temperature=temperature, seed=seed,
                 max_tokens=max_tokens, concurrency=concurrency, attempts=attempts, timeout=timeout,
                 patience=patience, judge=judge, judge_model=judge_model, max_requests=max_requests,
                 max_cost=max_cost, price_in=price_in, price_out=price_out, prompt_file=prompt_file,
             )  # fmt: skip
-            summary = _by_llm(problems, out, asked, settings, console)
+            problems = actions.load(source, columns, limit, console)
+            summary = actions.by_llm(problems, out, asked, settings, console)
         else:
-            raise ScapoError(f"--generator {generator} is unknown. Use rules or llm.")
-        _report(summary, out, console)
-    elif push_to is None:
-        raise ScapoError(
-            "No input is named. Give a file or a hub id, or --inspect FILE, --compact, --push-to."
-        )
+            problems = actions.load(source, columns, limit, console)
+            summary = actions.by_rules(problems, out, asked, seed, console)
+        actions.report(summary, out, console)
     if push_to is not None:
-        _push(out, push_to, console)
+        actions.push_to_hub(out, push_to, console)
 
 
 def parse_kinds(values: Sequence[str] | None) -> list[Kind]:
@@ -175,98 +172,3 @@ def parse_columns(values: Sequence[str] | None) -> dict[str, str]:
         if not (name and equals and column):
             raise ScapoError(f"--column {name}{equals}{column} is not a pair. Write it as problem=question.")
     return {name: column for name, _, column in pairs}
-
-
-def _load(
-    source: str, column: Sequence[str] | None, limit: int | None, console: "Console"
-) -> "list[Problem]":
-    from scapo.perturb.run import can_be_written
-    from scapo.problems import load_problems
-
-    loaded = load_problems(source, columns=parse_columns(column))
-    if loaded.refused:
-        first = loaded.refused[0]
-        console.print(f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}")
-    problems, unwritable = [], []
-    for problem in loaded.problems[:limit]:
-        (problems if can_be_written(problem) else unwritable).append(problem)
-    if unwritable:
-        console.print(
-            f"{len(unwritable):,} rows left out, the first {unwritable[0].id}: no file can hold half a surrogate "
-            "pair or a number that is not finite. Mend the input."
-        )
-    return problems
-
-
-def _by_rules(
-    problems: "list[Problem]", out: Path, kinds: list[Kind], seed: int, console: "Console"
-) -> "Summary":
-    from scapo.perturb.progress import bar
-    from scapo.perturb.run import run_rules
-
-    with bar(console, "by rule", len(problems)) as step:
-        return run_rules(problems, out, kinds=kinds, seed=seed, done=step)
-
-
-def _settings(**options: Any) -> "LlmSettings":
-    try:
-        import openai  # noqa: F401
-    except ImportError as error:
-        raise ScapoError("--generator llm needs the openai package: pip install 'scapo[llm]'.") from error
-    from scapo.perturb.llm.settings import LlmSettings
-
-    return LlmSettings(**{name: value for name, value in options.items() if value is not None})
-
-
-def _by_llm(
-    problems: "list[Problem]", out: Path, kinds: list[Kind], settings: "LlmSettings", console: "Console"
-) -> "Summary":
-    from scapo.perturb.llm.live import Watcher, calls_report
-    from scapo.perturb.llm.run import run_llm
-
-    watcher = Watcher(console, len(problems), settings.model)
-    try:
-        with watcher:
-            return run_llm(problems, out, kinds=kinds, settings=settings, watch=watcher.watch)
-    finally:
-        if watcher.journal is not None:
-            console.print(calls_report(watcher.journal))
-
-
-def _report(summary: "Summary", out: Path, console: "Console") -> None:
-    from rich.console import Console
-
-    from scapo.perturb.table import summary_table
-
-    Console().print(summary_table(summary))
-    console.print(f"Written: {out}", soft_wrap=True)
-
-
-def _inspect(path: Path, kinds: Sequence[str] | None, limit: int | None, out: Path | None) -> None:
-    from scapo.perturb.inspect import inspect_file
-
-    page = out or path.with_suffix(".html")
-    inspect_file(path, kinds=parse_kinds(kinds) if kinds else None, limit=limit, page=page)
-
-
-def _compact(out: Path, console: "Console") -> None:
-    from scapo.perturb.journal import compact, journal_path, output_lock
-
-    path = journal_path(out)
-    if not path.is_file():
-        raise ScapoError(f"{path} does not exist: there is no journal to compact.")
-    with output_lock(out):
-        before, after = compact(path)
-    console.print(f"{path}: {before:,} lines became {after:,}.", soft_wrap=True)
-
-
-def _push(out: Path, repository: str, console: "Console") -> None:
-    from scapo.perturb.hub import push
-
-    console.print(f"Pushed: {push(out, repository)}", soft_wrap=True)
-
-
-def _pull(repository: str, out: Path, console: "Console") -> None:
-    from scapo.perturb.hub import pull
-
-    console.print(f"{pull(repository, out):,} rows written: {out}", soft_wrap=True)
