@@ -9,7 +9,8 @@ from datasets import Dataset
 from scapo.engines.trl.config import ScapoConfig
 from scapo.engines.trl.recipe import Recipe
 from scapo.errors import ScapoError
-from scapo.problems import Problem, chat_prompt, load_problems
+from scapo.problems import Problem, chat_prompt, drop_overlong, load_problems
+from scapo.reward import gold_problems
 
 
 def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tuple[list[Problem], list[str]]:
@@ -21,16 +22,18 @@ def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tupl
     path, limit = str(recipe.train["path"]), int(recipe.train["max_prompt_tokens"])
     problems, counts = load_train(recipe.train)
     lacking = check_perturbations(problems, config, path)
-    kept = within_length(problems, tokenizer, limit, config.probed_kinds)
-    notes = [f"{len(kept)} problems from {path} ({', '.join(f'{name} {n}' for name, n in counts.items())})"]
-    if len(kept) < len(problems):
-        notes.append(f"{len(problems) - len(kept)} problems left out: a prompt is longer than {limit} tokens")
+    kept, dropped = drop_overlong(problems, tokenizer, limit, config.probed_kinds)
+    said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    notes = [f"{len(kept)} problems from {path} ({said})"]
+    if dropped:
+        notes.append(f"{len(dropped)} problems left out: a prompt or a rewrite is over {limit} tokens")
     if lacking:
         notes.append(f"{lacking} problems have no rewrite: their tokens get no correction")
     if len(kept) < recipe.rollout["prompts"]:
         raise ScapoError(
-            f"{path} leaves {len(kept)} problems, but one rollout takes {recipe.rollout['prompts']} "
-            "(rollout.prompts). Use more problems or a smaller rollout."
+            f"{path} leaves {len(kept)} problems within {limit} prompt tokens, but one rollout takes "
+            f"{recipe.rollout['prompts']} (rollout.prompts). Use more problems, a smaller rollout, or a larger "
+            "train.max_prompt_tokens."
         )
     return kept, notes
 
@@ -46,7 +49,8 @@ def load_train(section: dict[str, Any]) -> tuple[list[Problem], dict[str, int]]:
         raise ScapoError(
             f"train.path is {path}, which is not a file. Make it with `scapo perturb`, or mend the path."
         )
-    loaded = load_problems(path, columns=section.get("columns"), split=section.get("split", "train"))
+    columns = section["columns"] or None
+    loaded = load_problems(path, columns=columns, split=section["split"], check=gold_problems)
     if not loaded.problems:
         reasons = "; ".join(f"row {refusal.row}: {refusal.reason}" for refusal in loaded.refused[:3])
         raise ScapoError(f"{path} holds no usable problem ({len(loaded.refused)} refused). {reasons}")
@@ -72,33 +76,6 @@ def check_perturbations(problems: Sequence[Problem], config: ScapoConfig, path: 
             "--method.credit outcome."
         )
     return len(lacking)
-
-
-def within_length(
-    problems: Sequence[Problem], tokenizer: Any, limit: int, kinds: Sequence[str]
-) -> list[Problem]:
-    """Problems whose prompt and every probed rewrite of it have at most `limit` tokens; nothing is ever cut.
-
-    Raises:
-        ScapoError: when none is left.
-    """
-    kept = [p for p in problems if longest_prompt(p, tokenizer, kinds) <= limit]
-    if not kept:
-        raise ScapoError(
-            f"Every prompt (or a rewrite of it) has more than {limit} tokens. Raise train.max_prompt_tokens, "
-            "or check that the tokenizer is the model's own."
-        )
-    return kept
-
-
-def longest_prompt(problem: Problem, tokenizer: Any, kinds: Sequence[str]) -> int:
-    """Tokens of the longest prompt that this problem can send to the model."""
-    texts = [
-        problem.problem,
-        *(problem.perturbations[kind] for kind in kinds if kind in problem.perturbations),
-    ]
-    prompts = [chat_prompt(text) for text in texts]
-    return max(map(len, tokenizer.apply_chat_template(prompts, add_generation_prompt=True)["input_ids"]))
 
 
 def as_dataset(problems: Sequence[Problem], kinds: Sequence[str]) -> Dataset:
