@@ -10,6 +10,7 @@ from typing import Literal
 Grader = Literal["answer", "answers", "choice"]
 MATH_FAMILIES = ("AIME", "AMC", "HMMT", "BRUMO", "SMT", "Omni-Math", "Minerva", "OlympiadBench")
 OOD_FAMILIES = ("NoOp-AIME", "ThinkBench-AIME", "GPQA-Diamond")
+WORLD_FAMILY = "World"
 WORLD = ("agree", "conflict", "neutral", "noop")
 PAPER_TEMPERATURE, PAPER_TOP_P, PAPER_MAX_TOKENS = 0.7, 0.9, 16_384
 WORLD_MAX_TOKENS = 256
@@ -43,14 +44,7 @@ class Benchmark:
 
 _NOOP = "Build it with: scapo problems noop AIME_FILE -o FILE."
 _THINKBENCH = "Build it with: scapo problems thinkbench AIME_FILE -o FILE."
-_GPQA_COLUMNS = {
-    "problem": "Question",
-    "answer": "Correct Answer",
-    "wrong_1": "Incorrect Answer 1",
-    "wrong_2": "Incorrect Answer 2",
-    "wrong_3": "Incorrect Answer 3",
-    "id": "Record ID",
-}
+_GPQA_COLUMNS = {"problem": "Question", "answer": "Correct Answer", "id": "Record ID"}
 
 
 def _arena(name: str, family: str, rows: int) -> Benchmark:
@@ -113,8 +107,7 @@ _ALL = (
     ),
     *(
         Benchmark(
-            name=name, family="World", samples=4, files=(f"test_{name}",), max_tokens=WORLD_MAX_TOKENS,
-            remedy="Give the folder with the test files: --data world=DIR.",
+            name=name, family=WORLD_FAMILY, samples=4, files=(f"test_{name}",), max_tokens=WORLD_MAX_TOKENS,
         )
         for name in WORLD
     ),

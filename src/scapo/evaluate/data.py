@@ -4,14 +4,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scapo.errors import ScapoError
-from scapo.evaluate.benchmarks import Benchmark
+from scapo.evaluate.benchmarks import WORLD_FAMILY, Benchmark
 from scapo.evaluate.item import Item
 from scapo.evaluate.labels import corrected_answer
-from scapo.evaluate.rows import file_rows, hub_rows
+from scapo.problems import LoadedProblems, Problem, load_problems
+from scapo.problems.sources import read_rows
+
+WORLD_PROBLEMS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,20 +30,18 @@ class Loaded:
 
 
 def load_benchmark(benchmark: Benchmark, path: Path | None = None, limit: int | None = None) -> Loaded:
-    """Items of a benchmark; `path` overrides the hub."""
-    source = str(path) if path else _hub_name(benchmark)
-    rows = file_rows(path) if path else hub_rows(benchmark)
-    items = [_item(benchmark, source, number, row) for number, row in rows]
+    """Items of a benchmark; `path` overrides the hub (the embedded world is made on the spot)."""
+    if path is None and benchmark.family == WORLD_FAMILY:
+        source, problems = "embedded world, seed 0", _world(benchmark.name)
+        notes: list[str] = []
+    else:
+        source = str(path) if path else _hub_id(benchmark)
+        problems, notes = _problems(benchmark, path or source)
+    items = [_item(benchmark, source, problem) for problem in problems]
     if not items:
-        raise ScapoError(f"{source} holds no problem. Give a file with one problem a line.")
-    items, notes = (
-        _without_copies(items, source) if len(items) > (benchmark.rows or len(items)) else (items, [])
-    )
-    _check_ids(items, source)
+        raise ScapoError(f"{source} holds no usable problem. Give a file with one problem a line.")
     if benchmark.rows is not None and len(items) != benchmark.rows:
-        notes.append(
-            f"{source} holds {len(items)} problems where the paper's {benchmark.name} has {benchmark.rows}."
-        )
+        notes.append(f"{source}: {len(items)} problems; the paper's {benchmark.name} has {benchmark.rows}.")
     if limit is not None and limit < len(items):
         notes.append(
             f"Only the first {limit} of {len(items)} problems of {benchmark.name} were used (--limit)."
@@ -48,99 +50,96 @@ def load_benchmark(benchmark: Benchmark, path: Path | None = None, limit: int | 
     return Loaded(benchmark=benchmark, items=items, source=source, digest=_digest(items), notes=notes)
 
 
-def _hub_name(benchmark: Benchmark) -> str:
+def _world(split: str) -> list[Problem]:
+    from scapo.problems.world.rows import world_rows
+
+    rows = world_rows(split, WORLD_PROBLEMS)
+    return [Problem(row["id"], row["problem"], row["answer"]) for row in rows]
+
+
+def _hub_id(benchmark: Benchmark) -> str:
     if benchmark.hub is None:
         raise ScapoError(
             f"{benchmark.name} is not on a hub. {benchmark.remedy} Then name it: "
             f"--data {benchmark.name}=FILE."
         )
-    revision = f"@{benchmark.revision}" if benchmark.revision else ""
-    return f"{benchmark.hub}{revision}" + (f" ({benchmark.config})" if benchmark.config else "")
+    return f"{benchmark.hub}:{benchmark.config}" if benchmark.config else benchmark.hub
 
 
-def _without_copies(items: list[Item], source: str) -> tuple[list[Item], list[str]]:
-    """The first of each problem, with a note; for sources that are too long (some repeat all 32 times)."""
-    first = {(item.problem, item.answer): item for item in reversed(items)}
-    kept = [item for item in items if first[item.problem, item.answer] is item]
-    copies = len(items) - len(kept)
-    return kept, [f"{source}: {copies} copies of other rows were left out."] if copies else []
+def _problems(benchmark: Benchmark, source: Path | str) -> tuple[list[Problem], list[str]]:
+    """Problems and notes; repetitions go where a source is too long (some hold each problem 32 times)."""
+    load = partial(
+        load_problems,
+        source,
+        columns=_columns(benchmark, source),
+        split=benchmark.split,
+        revision=benchmark.revision,
+    )
+    loaded = load(deduplicate=benchmark.rows is None)
+    if benchmark.rows is not None and len(loaded.problems) > benchmark.rows:
+        loaded = load(deduplicate=True)
+    return loaded.problems, _loading_notes(loaded, source)
 
 
-def _check_ids(items: list[Item], source: str) -> None:
-    seen: dict[str, int] = {}
-    for place, item in enumerate(items, start=1):
-        if item.id in seen:
-            raise ScapoError(
-                f"{source}: the id {item.id!r} stands for two problems (number {seen[item.id]} and {place}). "
-                "Make the ids distinct or leave the column out."
-            )
-        seen[item.id] = place
+def _loading_notes(loaded: LoadedProblems, source: Path | str) -> list[str]:
+    notes = []
+    if copies := loaded.counts.get("duplicates"):
+        notes.append(f"{source}: {copies} repetitions of a problem were left out.")
+    if loaded.refused:
+        first = loaded.refused[0]
+        notes.append(f"{source}: {len(loaded.refused)} rows were refused; row {first.row}: {first.reason}")
+    return notes
 
 
-def _item(benchmark: Benchmark, source: str, number: int, row: Mapping[str, Any]) -> Item:
-    def take(name: str) -> Any:
-        column = benchmark.columns.get(name, name)
-        for key in (column, name):
-            if row.get(key) not in (None, "", []):
-                return row[key]
-        raise ScapoError(
-            f"{source}, row {number}: no {name} (looked for the column {column!r}; the row has "
-            f"{', '.join(row)}). Rename the column or mend the row."
-        )
+def _columns(benchmark: Benchmark, source: Path | str) -> dict[str, str]:
+    """The hub's column names where the source has them; local copies mostly use our own names."""
+    try:
+        _, row = next(read_rows(source, benchmark.split, benchmark.revision))
+    except StopIteration:
+        raise ScapoError(f"{source} is empty. Give a file with one problem a line.") from None
+    except ScapoError as error:
+        raise ScapoError(f"{benchmark.name}: {error} {benchmark.remedy}".rstrip()) from error
+    return {name: column for name, column in benchmark.columns.items() if column in row}
 
-    problem = take("problem")
-    if not isinstance(problem, str):
-        raise ScapoError(
-            f"{source}, row {number}: the problem is {type(problem).__name__}, not text. Mend the row."
-        )
-    answer = corrected_answer(row, problem, _answer_text(take("answer"), source, number))
+
+def _item(benchmark: Benchmark, source: str, problem: Problem) -> Item:
     extra: dict[str, Any] = {}
+    answer = corrected_answer(problem.problem, problem.answer)
     if benchmark.grader == "choice":
-        extra["wrong"] = tuple(str(take(f"wrong_{n}")).strip() for n in (1, 2, 3))
+        extra["wrong"] = _wrong_options(problem, source)
         answer = answer.strip()
     if benchmark.grader == "answers":
-        extra = _answers_extra(row, source, number)
-    return Item(
-        id=_id(benchmark, row, problem), problem=problem, answer=answer, grader=benchmark.grader, extra=extra
+        extra = _answers_extra(problem, source)
+    return Item(id=problem.id, problem=problem.problem, answer=answer, grader=benchmark.grader, extra=extra)
+
+
+def _wrong_options(problem: Problem, source: str) -> tuple[str, ...]:
+    for names in ("Incorrect Answer {}", "wrong_{}"):
+        found = [problem.extra.get(names.format(number)) for number in (1, 2, 3)]
+        if all(isinstance(text, str) and text.strip() for text in found):
+            return tuple(str(text).strip() for text in found)
+    raise ScapoError(
+        f"{source}, problem {problem.id}: three wrong options are needed in the columns 'Incorrect Answer 1' "
+        f"to 3 (or wrong_1 to wrong_3); the row has {', '.join(problem.extra) or 'no further column'}."
     )
 
 
-def _id(benchmark: Benchmark, row: Mapping[str, Any], problem: str) -> str:
-    for key in (benchmark.columns.get("id", "id"), "id"):
-        if row.get(key) not in (None, ""):
-            return str(row[key])
-    return hashlib.sha256(problem.encode()).hexdigest()[:16]
-
-
-def _answer_text(answer: Any, source: str, number: int) -> str:
-    """Numbers become text (27.0 is 27); a list of answers is joined by commas."""
-    if isinstance(answer, list):
-        return ",".join(_answer_text(one, source, number) for one in answer)
-    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
-        raise ScapoError(
-            f"{source}, row {number}: the answer is {type(answer).__name__}, not text. Mend the row."
-        )
-    if isinstance(answer, float) and answer.is_integer():
-        return str(int(answer))
-    return str(answer)
-
-
-def _answers_extra(row: Mapping[str, Any], source: str, number: int) -> dict[str, Any]:
+def _answers_extra(problem: Problem, source: str) -> dict[str, Any]:
+    row: Mapping[str, Any] = problem.extra
     error = row.get("error") or None
     try:
         tolerance = float(error) if error is not None else None
-    except (TypeError, ValueError) as problem:
-        raise ScapoError(f"{source}, row {number}: error {error!r} is no number. Mend the row.") from problem
-    return {
-        "several": bool(row.get("is_multiple_answer")),
-        "unit": row.get("unit") or None,
-        "error": tolerance,
-    }
+    except (TypeError, ValueError) as bad:
+        raise ScapoError(
+            f"{source}, problem {problem.id}: error {error!r} is no number. Mend the row."
+        ) from bad
+    several = row.get("is_multiple_answer") in (True, "True", "true", 1)
+    return {"several": several, "unit": row.get("unit") or None, "error": tolerance}
 
 
 def _digest(items: list[Item]) -> str:
     """What was asked and what counted as right: two runs are comparable when these agree."""
     text = json.dumps(
-        [[item.id, item.problem, item.answer, list(map(str, item.extra.values()))] for item in items]
+        [[item.id, item.problem, item.answer, sorted(map(str, item.extra.items()))] for item in items]
     )
     return hashlib.sha256(text.encode()).hexdigest()

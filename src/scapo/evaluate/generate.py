@@ -1,6 +1,6 @@
 """Batched sampling from a transformers model: a seed per row, exact stops, finished rows leave.
 
-Shapes: B rows in the batch, T prompt tokens, V vocabulary.
+Shapes: B rows in the batch, P distinct prompts, T prompt tokens, V vocabulary.
 """
 
 import inspect
@@ -18,7 +18,7 @@ from scapo.evaluate.sampling import RowNoise, pick
 class Request:
     """One response to sample. `max_tokens` counts response tokens, the stop token included."""
 
-    prompt_ids: list[int]
+    prompt_ids: tuple[int, ...]
     seed: int
     max_tokens: int
     temperature: float
@@ -45,7 +45,7 @@ def generate(model: Any, requests: Sequence[Request], stop_ids: frozenset[int]) 
     temperature, top_p = requests[0].batch_key
     replies = [Reply() for _ in requests]
     noise = [RowNoise(request.seed) for request in requests]
-    rows = _Rows(model, requests)
+    rows = _Rows(model, [request.prompt_ids for request in requests])
     while rows.alive:
         uniform_B = torch.tensor([noise[row].draw() for row in rows.alive], dtype=torch.float64)
         tokens_B = pick(rows.logits_BV, uniform_B, temperature, top_p)
@@ -53,7 +53,7 @@ def generate(model: Any, requests: Sequence[Request], stop_ids: frozenset[int]) 
             _extend(replies[row], token, requests[row].max_tokens, stop_ids)
             for row, token in zip(rows.alive, tokens_B.tolist(), strict=True)
         ]
-        rows.step(tokens_B, going)
+        rows.step(tokens_B, [place for place, alive in enumerate(going) if alive])
     return replies
 
 
@@ -68,35 +68,49 @@ def _extend(reply: Reply, token: int, max_tokens: int, stop_ids: frozenset[int])
 
 
 class _Rows:
-    """The running batch: which requests are alive, their cache, mask, positions and next logits."""
+    """The running batch: which requests are alive, their cache, mask, next position and next logits.
 
-    def __init__(self, model: Any, requests: Sequence[Request]) -> None:
+    A prompt is read once, however many responses it gets.
+    """
+
+    def __init__(self, model: Any, prompts: Sequence[tuple[int, ...]]) -> None:
         self.model = model
-        self.alive = list(range(len(requests)))
-        ids_BT, self.mask_BT = _left_pad([request.prompt_ids for request in requests], model.device)
-        positions_BT = (self.mask_BT.cumsum(-1) - 1).clamp(min=0)
-        self.next_B = positions_BT[:, -1] + 1
+        self.alive = list(range(len(prompts)))
+        place = {prompt: row for row, prompt in enumerate(dict.fromkeys(prompts))}
+        ids_PT, self.mask_BT = _left_pad(list(place), model.device)
+        positions_PT = (self.mask_BT.cumsum(-1) - 1).clamp(min=0)
+        self.next_B = positions_PT[:, -1] + 1
         self.cache = DynamicCache(config=model.config)
         self.options = _forward_options(model, self.cache)
-        self._forward(ids_BT, positions_BT)
+        self._forward(ids_PT, positions_PT)
+        self._select([place[prompt] for prompt in prompts])
 
     def _forward(self, ids: torch.Tensor, positions: torch.Tensor) -> None:
         output = self.model(
-            input_ids=ids, attention_mask=self.mask_BT, position_ids=positions, use_cache=True, **self.options
-        )  # fmt: skip
+            input_ids=ids,
+            attention_mask=self.mask_BT,
+            position_ids=positions,
+            use_cache=True,
+            **self.options,
+        )
         self.logits_BV = output.logits[:, -1]
 
-    def step(self, tokens_B: torch.Tensor, going: list[bool]) -> None:
+    def _select(self, rows: list[int]) -> None:
+        """Keep (or repeat) these rows of the state; nothing is copied when that changes nothing."""
+        if rows == list(range(len(self.mask_BT))):
+            return
+        rows_B: Any = torch.tensor(rows, device=self.mask_BT.device)
+        self.mask_BT, self.next_B = self.mask_BT[rows_B], self.next_B[rows_B]
+        self.logits_BV = self.logits_BV[rows_B.to(self.logits_BV.device)]
+        self.cache.reorder_cache(rows_B)  # any selection; every kind of layer has it
+
+    def step(self, tokens_B: torch.Tensor, keep: list[int]) -> None:
         """Drop the rows that ended and run the model on the others' new tokens."""
-        keep = [place for place, alive in enumerate(going) if alive]
         self.alive = [self.alive[place] for place in keep]
         if not keep:
             return
-        if len(keep) < len(going):
-            keep_B = torch.tensor(keep, device=self.mask_BT.device)
-            tokens_B = tokens_B.to(keep_B.device)
-            tokens_B, self.mask_BT, self.next_B = tokens_B[keep_B], self.mask_BT[keep_B], self.next_B[keep_B]
-            self.cache.batch_select_indices(keep_B)
+        self._select(keep)
+        tokens_B = tokens_B.to(self.mask_BT.device)[keep]
         self.mask_BT = torch.cat([self.mask_BT, self.mask_BT.new_ones(len(keep), 1)], dim=1)
         self._forward(tokens_B[:, None], self.next_B[:, None])
         self.next_B = self.next_B + 1
@@ -109,7 +123,7 @@ def _forward_options(model: Any, cache: DynamicCache) -> dict[str, Any]:
     return options | ({"logits_to_keep": 1} if "logits_to_keep" in known else {})
 
 
-def _left_pad(prompts: list[list[int]], device: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def _left_pad(prompts: Sequence[tuple[int, ...]], device: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Ids and mask; the pad id is 0, which the mask hides."""
     width = max(map(len, prompts))
     ids = torch.zeros(len(prompts), width, dtype=torch.long)

@@ -1,12 +1,10 @@
 """Wrong labels in circulating copies of the benchmarks, and their corrections, keyed by the problem's text.
 
-The key is a digest, so no contest text is kept here. A row's own `checked_answer` column comes first.
+The key is a digest, so no contest text is kept here. (The loader already prefers a `checked_answer` column.)
 """
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any
 
 
 def text_key(problem: str) -> str:
@@ -25,9 +23,6 @@ CORRECTED = {
 }
 
 
-def corrected_answer(row: Mapping[str, Any], problem: str, answer: str) -> str:
-    """The answer to grade against: `checked_answer`, a known correction, or the answer as given."""
-    checked = row.get("checked_answer")
-    if checked not in (None, ""):
-        return str(checked)
+def corrected_answer(problem: str, answer: str) -> str:
+    """The answer to grade against: a known correction, or the answer as given."""
     return CORRECTED.get(text_key(problem), answer)

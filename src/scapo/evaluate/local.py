@@ -23,14 +23,8 @@ class LocalModel:
     ) -> None:
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.dtype = dtype or ("float32" if self.device == "cpu" else "auto")
-        options: dict[str, Any] = {"gguf_file": gguf_file} if gguf_file else {}
-        try:
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(name, **options)
-            self.model: Any = AutoModelForCausalLM.from_pretrained(name, dtype=self.dtype, **options)
-        except (OSError, ValueError) as error:
-            raise ScapoError(_unloadable(name, error)) from error
-        self.model.to(self.device)
-        self.model.train(False)
+        self.tokenizer, self.model = _load(name, self.dtype, {"gguf_file": gguf_file} if gguf_file else {})
+        self.model.to(self.device).eval()
         if self.tokenizer.chat_template is None:
             raise ScapoError(
                 f"{name} has no chat template, so the prompt has no defined form. Add a chat_template.jinja "
@@ -38,10 +32,10 @@ class LocalModel:
             )
         self.stop_ids = stop_ids(self.tokenizer, self.model)
 
-    def prompt_ids(self, messages: list[dict[str, str]]) -> list[int]:
+    def prompt_ids(self, messages: list[dict[str, str]]) -> tuple[int, ...]:
         """Token ids of a chat, ready for the assistant's turn."""
         encoded = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-        return list(encoded["input_ids"])
+        return tuple(encoded["input_ids"])
 
     @property
     def context(self) -> int | None:
@@ -63,6 +57,14 @@ class LocalModel:
             "stop_ids": sorted(self.stop_ids),
             "threads": torch.get_num_threads(),
         }
+
+
+def _load(name: str, dtype: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        return tokenizer, AutoModelForCausalLM.from_pretrained(name, dtype=dtype, **options)
+    except (OSError, ValueError) as error:
+        raise ScapoError(_unloadable(name, error)) from error
 
 
 def stop_ids(tokenizer: Any, model: Any) -> frozenset[int]:

@@ -12,8 +12,11 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
 
+import anyio
 from inspect_ai.model import (
+    ChatCompletionChoice,
     ChatMessage,
+    ChatMessageAssistant,
     GenerateConfig,
     ModelAPI,
     ModelOutput,
@@ -25,6 +28,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from scapo.evaluate.generate import Reply, Request
 from scapo.evaluate.local import LocalModel
+from scapo.evaluate.sampling import next_seed
 
 DEFAULT_MAX_TOKENS = 1024
 QUIET_SECONDS = 0.1  # a batch waits at most this long for one more request
@@ -36,14 +40,15 @@ class Batcher:
 
     def __init__(self, model: LocalModel, batch_size: int) -> None:
         self.model, self.batch_size = model, batch_size
-        self._arrivals: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._waiting: dict[Any, list[Job]] = defaultdict(list)
+        self._arrivals: queue.SimpleQueue[list[Job] | None] = queue.SimpleQueue()
+        self._waiting: dict[Any, list[list[Job]]] = defaultdict(list)
         threading.Thread(target=self._serve, daemon=True, name="scapo-generate").start()
 
-    def submit(self, request: Request) -> Future[Reply]:
-        future: Future[Reply] = Future()
-        self._arrivals.put((request, future))
-        return future
+    def submit(self, requests: list[Request]) -> list[Future[Reply]]:
+        """Queue the requests of one prompt; they'll share a batch."""
+        jobs: list[Job] = [(request, Future()) for request in requests]
+        self._arrivals.put(jobs)
+        return [future for _, future in jobs]
 
     def close(self) -> None:
         self._arrivals.put(None)
@@ -57,22 +62,23 @@ class Batcher:
         timeout = QUIET_SECONDS if self._waiting else None
         while True:
             try:
-                job = self._arrivals.get(timeout=timeout)
+                jobs = self._arrivals.get(timeout=timeout)
             except queue.Empty:
                 return True
-            if job is None:
+            if jobs is None:
                 return False
-            self._waiting[job[0].batch_key].append(job)
-            full = sum(map(len, self._waiting.values())) >= self.batch_size
-            timeout = 0.0 if full else QUIET_SECONDS
+            self._waiting[jobs[0][0].batch_key].append(jobs)
+            waiting = sum(len(jobs) for groups in self._waiting.values() for jobs in groups)
+            timeout = 0.0 if waiting >= self.batch_size else QUIET_SECONDS
 
     def _next_batch(self) -> list[Job]:
-        key, jobs = max(self._waiting.items(), key=lambda item: len(item[1]))
-        jobs.sort(key=lambda job: len(job[0].prompt_ids), reverse=True)
-        batch, rest = jobs[: self.batch_size], jobs[self.batch_size :]
-        if rest:
-            self._waiting[key] = rest
-        else:
+        """Whole groups of about one prompt length, longest first; at least one, up to the batch size."""
+        key, groups = max(self._waiting.items(), key=lambda item: len(item[1]))
+        groups.sort(key=lambda jobs: len(jobs[0][0].prompt_ids), reverse=True)
+        batch = groups.pop(0)
+        while groups and len(batch) + len(groups[0]) <= self.batch_size:
+            batch = batch + groups.pop(0)
+        if not groups:
             del self._waiting[key]
         return batch
 
@@ -125,30 +131,46 @@ class ScapoAPI(ModelAPI):
         config: GenerateConfig,
     ) -> ModelOutput:
         messages = [{"role": message.role, "content": message.text} for message in input]
-        request, limited = self._request(self.local.prompt_ids(messages), config)
-        if request.max_tokens < 1:
+        prompt_ids = await anyio.to_thread.run_sync(self.local.prompt_ids, messages)
+        requests, limited = self._requests(prompt_ids, config)
+        if requests[0].max_tokens < 1:
             return ModelOutput.from_content(self.model_name, "", stop_reason="model_length")
-        reply = await asyncio.wrap_future(self._batcher.submit(request))
-        cut: StopReason = "model_length" if limited else "max_tokens"
-        output = ModelOutput.from_content(
-            self.model_name, self.local.text(reply), stop_reason=cut if reply.truncated else "stop"
-        )
-        prompt, response = len(request.prompt_ids), reply.tokens
-        output.usage = ModelUsage(input_tokens=prompt, output_tokens=response, total_tokens=prompt + response)
-        return output
+        replies = await asyncio.gather(*map(asyncio.wrap_future, self._batcher.submit(requests)))
+        return self._output(len(prompt_ids), replies, "model_length" if limited else "max_tokens")
 
-    def _request(self, prompt_ids: list[int], config: GenerateConfig) -> tuple[Request, bool]:
-        """The request, and whether the model's context (not the asked limit) bounds its length."""
+    def _requests(self, prompt_ids: tuple[int, ...], config: GenerateConfig) -> tuple[list[Request], bool]:
+        """One request per choice, with consecutive seeds; and whether the context bounds the length."""
         asked = config.max_tokens or DEFAULT_MAX_TOKENS
         room = asked if self.local.context is None else self.local.context - len(prompt_ids)
-        request = Request(
-            prompt_ids=prompt_ids,
-            seed=config.seed or 0,
-            max_tokens=min(asked, room),
-            temperature=1.0 if config.temperature is None else config.temperature,
-            top_p=1.0 if config.top_p is None else config.top_p,
-        )
-        return request, room < asked
+        requests = [
+            Request(
+                prompt_ids=prompt_ids,
+                seed=next_seed(config.seed or 0, choice),
+                max_tokens=min(asked, room),
+                temperature=1.0 if config.temperature is None else config.temperature,
+                top_p=1.0 if config.top_p is None else config.top_p,
+            )
+            for choice in range(config.num_choices or 1)
+        ]
+        return requests, room < asked
+
+    def _output(self, prompt: int, replies: list[Reply], cut: StopReason) -> ModelOutput:
+        choices = [
+            ChatCompletionChoice(
+                message=ChatMessageAssistant(content=self.local.text(reply), model=self.model_name),
+                stop_reason=cut if reply.truncated else "stop",
+            )
+            for reply in replies
+        ]
+        response = sum(reply.tokens for reply in replies)
+        usage = ModelUsage(input_tokens=prompt, output_tokens=response, total_tokens=prompt + response)
+        tokens = {"tokens": [reply.tokens for reply in replies]}
+        return ModelOutput(model=self.model_name, choices=choices, usage=usage, metadata=tokens)
+
+    @property
+    def choices_per_call(self) -> int:
+        """How many samples of a prompt one call may ask for, with consecutive seeds."""
+        return self.batch_size
 
     def max_connections(self) -> int:
         """Enough waiting requests to sort by length."""

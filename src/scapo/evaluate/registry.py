@@ -4,6 +4,7 @@ Loaded by Inspect through the `inspect_ai` entry point, so that
 `inspect eval scapo/aime_2024 --model scapo/PATH` works.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from inspect_ai import Task, task
@@ -23,7 +24,7 @@ def problem_file(path: str, samples: int = 4, seed: int = 0, max_tokens: int = 4
     return inspect_task(plans[0], seed)
 
 
-def _benchmark_task(benchmark: Benchmark):  # type: ignore[no-untyped-def] # Inspect's decorator has no public type
+def _benchmark_task(benchmark: Benchmark) -> Callable[..., Task]:
     def build(
         data: str | None = None, samples: int | None = None, seed: int = 0, limit: int | None = None
     ) -> Task:

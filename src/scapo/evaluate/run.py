@@ -136,7 +136,6 @@ def _run_inspect(
             ctl_server=False,
         )
     errors = [log.error for log in logs if log.error]
-    errors += [sample.error for log in logs for sample in log.samples or [] if sample.error]
     return errors[0].message if errors else None
 
 

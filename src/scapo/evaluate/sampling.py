@@ -8,6 +8,7 @@ import hashlib
 import numpy as np
 import torch
 
+TOP = 64  # so many most probable tokens are looked at before a whole row is sorted
 SEED_BITS = 31  # every engine takes a 31-bit seed (some are limited to 32 bits)
 
 
@@ -18,7 +19,12 @@ def sample_seed(seed: int, suite: str, problem_id: str, sample: int) -> int:
     sampled under one run seed share their random numbers, which makes their paired difference less noisy.
     """
     digest = hashlib.sha256(f"{seed}\x1f{suite}\x1f{problem_id}".encode()).digest()
-    return (int.from_bytes(digest[:8], "big") + sample) % (1 << SEED_BITS)
+    return next_seed(int.from_bytes(digest[:8], "big"), sample)
+
+
+def next_seed(seed: int, step: int) -> int:
+    """The seed `step` samples on."""
+    return (seed + step) % (1 << SEED_BITS)
 
 
 class RowNoise:
@@ -58,13 +64,18 @@ def pick(logits_BV: torch.Tensor, uniform_B: torch.Tensor, temperature: float, t
 
 
 def nucleus(probs_BV: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Zero all but the smallest set of most probable tokens whose mass reaches `top_p` (not renormalised)."""
+    """Zero all but the most probable tokens whose mass just reaches `top_p` (not renormalised).
+
+    Tokens exactly as probable as the last one needed stay too, so the set doesn't hang on a sort order.
+    """
     if top_p >= 1:
         return probs_BV
-    ordered_BV, order_BV = torch.sort(probs_BV, dim=-1, descending=True, stable=True)
-    before_BV = ordered_BV.cumsum(-1) - ordered_BV
-    kept_BV = torch.zeros_like(probs_BV, dtype=torch.bool).scatter(-1, order_BV, before_BV < top_p)
-    return probs_BV * kept_BV
+    ordered_BK = probs_BV.topk(min(TOP, probs_BV.shape[-1])).values
+    if (ordered_BK.sum(-1) < top_p).any():
+        ordered_BK = probs_BV.sort(descending=True).values
+    needed_BK = ordered_BK.cumsum(-1) - ordered_BK < top_p
+    cutoff_B1 = ordered_BK.gather(-1, needed_BK.sum(-1, keepdim=True) - 1)
+    return probs_BV * (probs_BV >= cutoff_B1)
 
 
 def _last_positive(probs_BV: torch.Tensor) -> torch.Tensor:
