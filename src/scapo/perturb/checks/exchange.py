@@ -10,7 +10,7 @@ from scapo.perturb.spans import SpanKind, spans
 
 WINDOW = 6
 MAX_ITEMS = 40
-MARGIN = 0.2
+MARGIN = 1e-6  # for rounding only: on real rewrites no larger one was needed
 _SPACE = re.compile(r"\s+")
 
 Company = dict[str, float]
@@ -20,8 +20,11 @@ Company = dict[str, float]
 def exchange_refusal(original: str, text: str) -> Refusal | None:
     """Refuses two items whose order is turned round and whose words fit better to each other's place.
 
-    Only items that stand once in both texts are looked at: others can't be told apart.
+    Only items that stand once in both texts are looked at, as others can't be told apart; unless the words
+    around them are the very same.
     """
+    if _skeleton(original) == _skeleton(text) and _items(original) != _items(text):
+        return Refusal("numbers_exchanged", "The words are the same, but the numbers stand in another order.")
     old_place, new_place = _places(original), _places(text)
     shared = [item for item in old_place if item in new_place][:MAX_ITEMS]
     turned = [(a, b) for a, b in combinations(shared, 2) if new_place[a] > new_place[b]]
@@ -34,6 +37,14 @@ def exchange_refusal(original: str, text: str) -> Refusal | None:
         if other > own + MARGIN:
             return Refusal("numbers_exchanged", f"{a} and {b} seem to have changed places.")
     return None
+
+
+def _skeleton(text: str) -> list[str]:
+    return [span.text.lower() if span.kind is SpanKind.WORD else "#" for span in spans(text)]
+
+
+def _items(text: str) -> list[str]:
+    return [_name(str(span.value or span.text)) for span in spans(text) if span.kind is not SpanKind.WORD]
 
 
 def _places(text: str) -> dict[str, int]:

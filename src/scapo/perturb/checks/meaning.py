@@ -1,18 +1,22 @@
 """Does a paraphrase still say and ask the same? Not a proof: it looks for words that change an answer."""
 
 import re
+from bisect import bisect_right
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from scapo.perturb.checks.refusal import Refusal
-from scapo.perturb.lexicon import lines
+from scapo.perturb.lexicon import is_protected, lines
 from scapo.perturb.spans import SpanKind, spans
+from scapo.perturb.words import inner_capitals
 
 _ASKS = re.compile(
-    r"\?|？|[求请几何]|多少|什么|\b(?:find|determine|compute|calculate|evaluate|simplify|express|what|how|give|provide|solve|factor|"
-    r"factorize|expand|convert|write|list|state|identify|enter|prove|show|which|who|figure out|work out|tell|"
-    r"rewrite|reduce|round|estimate|answer)\b",
+    r"\?|？|[求请几何]|多少|什么|(?:^|[.!?:;,)\]}$]\s*|\n\s*|\b(?:then|and|or|please|you|we|to|first)\s+)"
+    r"(?:find|determine|compute|calculate|evaluate|simplify|express|provide|solve|factori[sz]e|factor|expand|convert|"
+    r"state|identify|enter|prove|figure out|work out|rewrite|reduce|round|estimate|answer)\b"
+    r"|(?:^|[.!?:;)\]}$]\s*|\n\s*|\bplease\s+)(?:give|write|list|show|tell|name|say|how|what|which|who|add|multiply|"
+    r"divide|count|construct|compare|explain|describe|decompose)\b"
+    r"|,\s*(?:then\s+)?(?:how (?:many|much)|what (?:is|are|was|were))\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n\s*\n")
@@ -69,6 +73,18 @@ def _said_otherwise(keyword: Keyword, text: str) -> bool:
     return keyword.instead is not None and keyword.instead.search(text.lower()) is not None
 
 
+def name_refusal(original: str, text: str) -> Refusal | None:
+    """Refuses a lost or new proper name (days and months aside: 'the following day' may stand for them)."""
+    low_old, low_new = original.lower(), text.lower()
+    for name in sorted(inner_capitals(original)):
+        if name.lower() not in low_new and not is_protected(name):
+            return Refusal("name_lost", f"The name {name} is missing.")
+    for name in sorted(inner_capitals(text)):
+        if name.lower() not in low_old and not is_protected(name):
+            return Refusal("name_new", f"The name {name} is not in the original.")
+    return None
+
+
 @lru_cache(maxsize=64)
 def _said(text: str) -> frozenset[Keyword]:
     """The keywords of a text: all their places are found in one search, then each is looked up."""
@@ -111,10 +127,7 @@ def asked_refusal(original: str, text: str) -> Refusal | None:
 @lru_cache(maxsize=64)
 def _asked_math(text: str) -> frozenset[str]:
     """The short math of the sentences that ask: `$m+n$` of 'Find $m+n$.'"""
-    found: set[str] = set()
-    starts = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
-    asked = [(a, b) for a, b in pairwise(starts) if _ASKS.search(text, a, b)]
-    for span in spans(text):
-        if span.kind is SpanKind.MATH and len(span.text) <= MAX_ASKED:
-            found.update(span.text for a, b in asked if a <= span.start < b)
-    return frozenset(found)
+    starts = [match.end() for match in _SENTENCE.finditer(text)]
+    asking = {bisect_right(starts, match.end() - 1) for match in _ASKS.finditer(text)}
+    short = [span for span in spans(text) if span.kind is SpanKind.MATH and len(span.text) <= MAX_ASKED]
+    return frozenset(span.text for span in short if bisect_right(starts, span.start) in asking)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.lexicon import words
-from scapo.perturb.spans import SpanKind, spans
+from scapo.perturb.spans import Span, SpanKind, spans
 from scapo.perturb.values import Value
 
 _FIRST = words("initial initially beginning start original originally firstly starting")
@@ -23,16 +23,25 @@ _POINTING = re.compile(
     r"\b(?:the|these|those|all|other|both|last|final|remaining|its|their|between)(?: other| remaining)?\s$",
     re.IGNORECASE,
 )
+_PERCENT = re.compile(r"\s?\\?(?:%|percent)")
+_UNITS = words(
+    "hour minute second day week month year mile meter kilometer foot inch yard pound ounce gram kilogram "
+    "liter gallon cup quart pint cent degree"
+)
 _ONE_OF = r"\b(?:a|an|one|per|each|every|single|another)\s+(?:full\s+|single\s+)?"
 
 _CHINESE = re.compile("[二三四五六七八九十百千万两半倍]")
 
 
 class Mention(NamedTuple):
-    """One number of a text, the word after it, and whether it only points back ('the two sisters')."""
+    """One number of a text, the word after it, and whether it only points back ('the two sisters').
+
+    `unit` is '$', '%' or a unit of measure beside it, else empty.
+    """
 
     value: Value
     noun: str
+    unit: str
     digits: bool
     pointing: bool
 
@@ -47,18 +56,38 @@ def mentions(text: str) -> tuple[Mention, ...]:
             continue
         following = found[at + 1] if at + 1 < len(found) else None
         near = following and following.kind is SpanKind.WORD and following.start - span.end <= 2
-        pointing = span.kind is SpanKind.NUMBER_WORD and bool(
-            _POINTING.search(text[max(0, span.start - 20) : span.start])
-        )
-        made.append(
-            Mention(
-                span.value,
-                stem(following.text) if following and near else "",
-                span.kind is SpanKind.NUMBER,
-                pointing,
-            )
-        )
+        noun = stem(following.text) if following and near else ""
+        pointing = _POINTING.search(text[max(0, span.start - 20) : span.start]) is not None
+        digits = span.kind is SpanKind.NUMBER
+        made.append(Mention(span.value, noun, _unit(text, span, noun), digits, pointing and not digits))
     return tuple(made)
+
+
+def _unit(text: str, span: Span, noun: str) -> str:
+    if text[max(0, span.start - 1) : span.start] == "$" or noun in ("dollar", "buck"):
+        return "$"
+    if _PERCENT.match(text, span.end):
+        return "%"
+    return noun if noun in _UNITS else ""
+
+
+def unit_refusal(original: str, text: str) -> Refusal | None:
+    """Refuses '$700' for '700%', '5 miles' for '5 hours': a value that lost its unit to another one."""
+    old, new = _units(original), _units(text)
+    for value in old.keys() & new.keys():
+        before, after = old[value] - {""}, new[value] - {""}
+        signs_lost = bool(before & {"$", "%"}) != bool(after & {"$", "%"})
+        if (before and after and not before & after) or signs_lost:
+            names = " and ".join(sorted(before | after))
+            return Refusal("unit_changed", f"The number {_show(value)} changed its unit ({names}).")
+    return None
+
+
+def _units(text: str) -> dict[Value, set[str]]:
+    units: dict[Value, set[str]] = {}
+    for mention in mentions(text):
+        units.setdefault(mention.value, set()).add(mention.unit)
+    return units
 
 
 @lru_cache(maxsize=4096)

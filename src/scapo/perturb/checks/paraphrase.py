@@ -3,25 +3,21 @@
 from collections import Counter
 
 from scapo.perturb.checks.exchange import exchange_refusal
-from scapo.perturb.checks.meaning import asked_refusal, keyword_refusal, negation_refusal
-from scapo.perturb.checks.numbers import number_refusal
+from scapo.perturb.checks.meaning import asked_refusal, keyword_refusal, name_refusal, negation_refusal
+from scapo.perturb.checks.numbers import number_refusal, unit_refusal
 from scapo.perturb.checks.refusal import Refusal
 from scapo.perturb.spans import math_spans
 
 
 def check_paraphrase(original: str, text: str) -> Refusal | None:
-    """Refuses changed math, lost, new or exchanged numbers, changed keywords, and another question.
+    """Refuses changed math, lost, new or exchanged numbers, other names, keywords, negations or questions.
 
     Math must be there character for character, as often as before; its order is free, as clauses may move.
     """
-    return (
-        _math_refusal(original, text)
-        or number_refusal(original, text)
-        or exchange_refusal(original, text)
-        or keyword_refusal(original, text)
-        or negation_refusal(original, text)
-        or asked_refusal(original, text)
-    )
+    for refusal_of in _PARTS:
+        if refusal := refusal_of(original, text):
+            return refusal
+    return None
 
 
 def _math_refusal(original: str, text: str) -> Refusal | None:
@@ -31,3 +27,15 @@ def _math_refusal(original: str, text: str) -> Refusal | None:
     if added := new - old:
         return Refusal("new_math", f"The expression {next(iter(added))} is new.")
     return None
+
+
+_PARTS = (
+    _math_refusal,
+    number_refusal,
+    unit_refusal,
+    exchange_refusal,
+    keyword_refusal,
+    negation_refusal,
+    name_refusal,
+    asked_refusal,
+)
