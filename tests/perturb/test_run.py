@@ -128,7 +128,7 @@ def test_the_command_maps_columns_limits_and_prints_the_table(tmp_path, cli):
 
 
 def test_rows_that_no_file_can_hold_are_left_out_with_a_sentence(tmp_path, cli):
-    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source, out = tmp_path / "in.jsonl", tmp_path / "out[b].jsonl"
     source.write_text(
         '{"problem": "Find \\ud800 $3+4$.", "answer": "7"}\n{"problem": "Find $3+4$.", "answer": "7"}\n'
     )
@@ -136,6 +136,7 @@ def test_rows_that_no_file_can_hold_are_left_out_with_a_sentence(tmp_path, cli):
     assert done.exit_code == 0, done.output
     assert "1 rows left out" in done.output
     assert "surrogate" in done.output
+    assert "out[b].jsonl" in done.output  # square brackets are no markup
     assert [row["problem"] for row in _rows(out)] == ["Find $3+4$."]
 
 

@@ -23,14 +23,16 @@ def load(source: str, columns: dict[str, str], limit: int | None, console: Conso
     loaded = load_problems(source, columns=columns)
     if loaded.refused:
         first = loaded.refused[0]
-        console.print(f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}")
+        said = f"{len(loaded.refused):,} rows left out, the first (row {first.row}): {first.reason}"
+        console.print(said, markup=False)
     problems = loaded.problems[:limit]
     kept = [problem for problem in problems if can_be_written(problem)]
     if len(kept) < len(problems):
         first_id = next(problem.id for problem in problems if not can_be_written(problem))
         console.print(
-            f"{len(problems) - len(kept):,} rows left out, the first with the id {first_id}: no file can hold "
-            "half a surrogate pair or a number that is not finite. Mend the input."
+            f"{len(problems) - len(kept):,} rows left out, the first is {first_id}: no file can hold "
+            "half a surrogate pair or a number that is not finite. Mend the input.",
+            markup=False,
         )
     return kept
 
@@ -71,7 +73,7 @@ def by_llm(
 
 def report(summary: Summary, out: Path, console: Console) -> None:
     Console().print(summary_table(summary))
-    console.print(f"Written: {out}", soft_wrap=True)
+    console.print(f"Written: {out}", soft_wrap=True, markup=False)
 
 
 def inspect(path: Path, kinds: Sequence[Kind] | None, limit: int | None, page: Path | None) -> None:
@@ -86,16 +88,16 @@ def compact_journal(out: Path, console: Console) -> None:
         raise ScapoError(f"{path} does not exist: there is no journal to compact.")
     with output_lock(out):
         before, after = compact(path)
-    console.print(f"{path}: {before:,} lines became {after:,}.", soft_wrap=True)
+    console.print(f"{path}: {before:,} lines became {after:,}.", soft_wrap=True, markup=False)
 
 
 def push_to_hub(out: Path, repository: str, console: Console) -> None:
     from scapo.perturb.hub import push
 
-    console.print(f"Pushed: {push(out, repository)}", soft_wrap=True)
+    console.print(f"Pushed: {push(out, repository)}", soft_wrap=True, markup=False)
 
 
 def pull_from_hub(repository: str, out: Path, console: Console) -> None:
     from scapo.perturb.hub import pull
 
-    console.print(f"{pull(repository, out):,} rows written: {out}", soft_wrap=True)
+    console.print(f"{pull(repository, out):,} rows written: {out}", soft_wrap=True, markup=False)

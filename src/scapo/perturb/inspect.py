@@ -138,4 +138,6 @@ def inspect_file(path: Path, *, kinds: Sequence[Kind] | None, limit: int | None,
     print_items(items[:ON_SCREEN], console)
     write_page(page, path.name, items)
     counts = f"{min(len(items), ON_SCREEN)} of {len(items):,} shown"
-    console.print(f"{counts}; all of them, with filters: {page}", soft_wrap=True, highlight=False)
+    console.print(
+        f"{counts}; all of them, with filters: {page}", soft_wrap=True, highlight=False, markup=False
+    )

@@ -37,14 +37,14 @@ class View:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        self._progress = Progress(TextColumn(model), *columns)
+        self._progress = Progress(TextColumn("{task.description}", markup=False), *columns)
         self._task = self._progress.add_task(model, total=total)
 
     def step(self) -> None:
         self._progress.advance(self._task)
 
     def __rich__(self) -> RenderableType:
-        return Group(self._progress, self.line())
+        return Group(self._progress, Text(self.line()))
 
     def line(self) -> str:
         """The numbers as plain text."""
