@@ -124,6 +124,9 @@ def _damaged(row, generator, others):
         span = generator.choice(numbers)
         made["another number"] = f"{text[: span.start]}{generator.choice((17, 23, 41, 59))}{text[span.end :]}"
     made["numbers exchanged"] = _exchanged(original, generator) or made["another problem"]
+    made["numbers exchanged in the rewrite"] = _exchanged(text, generator) or made["another problem"]
+    at = generator.randrange(len(sentences))
+    made["a sentence less"] = " ".join(sentences[:at] + sentences[at + 1 :])
     return made
 
 
@@ -148,6 +151,10 @@ def test_spoilt_rewrites_of_gsm_plus_are_refused():
     assert accepted["another number"] <= 0.01 * tried["another number"], accepted
     assert accepted["numbers exchanged"] <= 0.02 * tried["numbers exchanged"], accepted
     assert accepted["no question"] <= 0.03 * tried["no question"], accepted
+    assert accepted["numbers exchanged in the rewrite"] <= 0.2 * tried["numbers exchanged in the rewrite"], (
+        accepted
+    )
+    assert accepted["a sentence less"] <= 0.2 * tried["a sentence less"], accepted
 
 
 @pytest.mark.parametrize("text", ["Find $x$. " * 900, "? " * 4000, "5 cats. " * 1000, "$a$ or $b$, " * 700])
