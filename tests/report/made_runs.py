@@ -115,14 +115,20 @@ def eval_run(
                 )
         accuracy = sum(right) / len(right)
         suites[suite] = {
+            "family": "World",
             "problems": problems,
             "samples": samples,
+            "pass_at_k": {
+                str(k): {"value": accuracy ** (1 / k), "low": 0.9 * accuracy, "high": 1.0} for k in (1, 2, 4)
+            },
             "accuracy": accuracy,
             "stderr": 0.02,
             "truncation_rate": 0.01,
             "mean_tokens": 51.3,
             "reasons": {"correct": int(sum(right)), "wrong": len(right) - int(sum(right))},
         }
+    pooled = sum(suite["accuracy"] for suite in suites.values()) / len(suites)
+    whole = {"sets": len(suites), "problems": problems * len(suites), "accuracy": pooled, "stderr": 0.01}
     write_json(
         path / "results.json",
         {
@@ -131,6 +137,7 @@ def eval_run(
             "label": label,
             "seed": seed,
             "suites": suites,
+            "aggregates": {"World": whole},
             "versions": VERSIONS,
             "sampling": {"samples": samples, "temperature": 0.7, "top_p": 0.9, "max_tokens": 160},
             "command": f"scapo evaluate {model} --label {label} --suite world",

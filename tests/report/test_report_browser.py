@@ -19,6 +19,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 120_000  # milliseconds; a busy machine may take long to start a page
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 HOSTILE = "</script><img onerror='window.broken=1' src=x><script>window.broken=1</script>"
 
@@ -29,7 +30,7 @@ def browser():
         pytest.skip("no Chromium binary is installed")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
         yield chromium
         chromium.close()
 
@@ -45,6 +46,7 @@ def report(tmp_path_factory):
 def opened(browser, path, viewport=None, scheme="light"):
     """The page with everything it complained about."""
     page = browser.new_page(viewport=viewport or LAPTOP, color_scheme=scheme)
+    page.set_default_timeout(PATIENCE)
     complaints, requests = [], []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -99,6 +101,7 @@ def test_pointing_at_a_token_shows_its_numbers(browser, report):
 
 def test_a_phone_shows_the_numbers_on_tap_inside_the_screen(browser, report):
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(report.as_uri())
     page.tap(".tokens i >> nth=1")
@@ -155,6 +158,7 @@ def test_hostile_model_text_runs_nothing(browser, tmp_path):
 
 def test_it_reads_without_scripts(browser, report):
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator(".response:visible").count() == 16

@@ -3,8 +3,11 @@
 import pytest
 from made_runs import eval_run, train_run
 
+from scapo.files import write_json
+from scapo.report.cells import Cell
+from scapo.report.pass_view import pass_curve
 from scapo.report.results import gather, sort_labels
-from scapo.report.runs import load_runs
+from scapo.report.runs import load_runs, read_object
 
 
 def gathered(*paths):
@@ -105,3 +108,39 @@ def test_many_methods_are_each_compared_with_grpo(tmp_path):
         eval_run(tmp_path / m, m, m, {"agree": 0.5}, problems=10) for m in ("base", "GRPO", "GSPO", "SCAPO")
     ]
     assert gathered(*paths).pairs() == [("base", "GRPO"), ("GSPO", "GRPO"), ("SCAPO", "GRPO")]
+
+
+def test_a_family_of_sets_pools_their_problems(tmp_path):
+    one = eval_run(tmp_path / "one", "base", "a", {"agree": 0.8, "conflict": 0.2}, problems=40)
+    two = eval_run(tmp_path / "two", "GRPO", "b", {"agree": 0.8, "conflict": 0.6}, problems=40)
+    results = gathered(one, two)
+    assert results.suites == ["agree", "conflict", "all World"]
+    cell = results.cells["GRPO", "all World"]
+    assert cell.estimate().units == 80
+    each = [results.cells["GRPO", suite].estimate().mean for suite in ("agree", "conflict")]
+    assert cell.estimate().mean == pytest.approx(sum(each) / 2)
+    found = results.difference("GRPO", "base", "all World")
+    assert (found.how, found.estimate.units) == ("paired by problem", 80)
+
+
+def test_one_set_has_no_aggregate(tmp_path):
+    assert gathered(eval_run(tmp_path / "one", "base", "a", {"agree": 0.8}, problems=5)).suites == ["agree"]
+
+
+def test_an_average_of_families_is_taken_as_stated(tmp_path):
+    run = eval_run(tmp_path / "one", "base", "a", {"agree": 0.8, "conflict": 0.2}, problems=5)
+    results = read_object(run / "results.json")
+    results["aggregates"] = {
+        "in-distribution average": {"sets": 2, "problems": 10, "accuracy": 0.4, "stderr": 0.1}
+    }
+    write_json(run / "results.json", results)
+    found = gathered(run).cells["base", "in-distribution average"].estimate()
+    assert (found.mean, found.stderr) == (0.4, 0.1)
+
+
+def test_pass_curves_are_averaged_over_trained_models_where_all_have_k():
+    one = {"pass_at_k": {"1": {"value": 0.2, "low": 0.1, "high": 0.3}, "2": {"value": 0.4}}}
+    two = {"pass_at_k": {"1": {"value": 0.4}}}
+    assert pass_curve(Cell(stated={"a": one})) == {1: (0.2, 0.1, 0.3), 2: (0.4, None, None)}
+    assert pass_curve(Cell(stated={"a": one, "b": two})) == {1: (pytest.approx(0.3), None, None)}
+    assert pass_curve(Cell(stated={"a": {"pass_at_k": [1]}})) == {}

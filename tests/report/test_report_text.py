@@ -7,7 +7,7 @@ from scapo.report import text
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.0164, "0.0164"), (12345, "12,345"), (12345.0, "12,345"), (3.2e-7, "3.2e-07"), (0.0, "0"), (None, "–"),
+    [(0.0164, "0.0164"), (12345, "12,345"), (12345.6, "12,346"), (3.2e-7, "3.2e-07"), (0.0, "0"), (None, "–"),
      (float("nan"), "–"), (-0.5, "−0.5"), ("text", "–"), (True, "–")],
 )  # fmt: skip
 def test_short(value, shown):

@@ -68,7 +68,7 @@ def _response(response: Mapping[str, Any], top: float) -> dict[str, Any]:
     shown = zip(texts[:MAX_TOKENS], drift[:MAX_TOKENS], strict=False)
     return {
         "right": bool(response.get("reward")),
-        "reason": clean(response.get("reason") or ""),
+        "reason": clean(response.get("reason") or "").replace("_", " "),
         "advantage": signed(advantage) if isinstance(advantage, int | float) else "–",
         "mean": sum(drift) / len(drift) if drift else 0.0,
         "tokens": [{"text": clean(text), "level": shade(value, top)} for text, value in shown],

@@ -66,6 +66,8 @@ def _tiles(drift: Mapping[str, Any], mean: Mapping[str, float] | None, floor: An
 
 
 def _interval(value: Mapping[str, Any]) -> str:
+    if value.get("low") is None:
+        return "–"
     return f"{short(value.get('low'))} to {short(value.get('high'))}"
 
 

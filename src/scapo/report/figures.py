@@ -70,6 +70,26 @@ def lines(
     return draw(name, alt, {WIDTH: 230}.get(width, 40 + width // 2), paint, width)
 
 
+def powers(name: str, alt: str, series: Sequence[Series]) -> str:
+    """Curves over k on a logarithmic axis whose ticks are the measured k."""
+
+    def paint(axes: Axes) -> None:
+        for one in series:
+            _line(axes, one)
+        axes.set_xscale("log", base=2)
+        ticks = sorted({x for one in series for x in one.x})[
+            :: max(1, max(len(one.x) for one in series) // 5)
+        ]
+        axes.set_xticks(ticks, [f"{tick:.0f}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("k")
+        axes.grid(axis="y")
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.yaxis.set_major_formatter(PERCENT)
+
+    return draw(name, alt, 140, paint, 200)
+
+
 def _shade(axes: Axes, start: float, stop: float) -> None:
     axes.axvspan(start, stop, color=SHADE, linewidth=0, zorder=0)
     axes.annotate(

@@ -57,22 +57,45 @@ def gather(runs: Runs) -> Results:
     """Merge evaluations: same model = more samples; same method, other training seed = a replicate."""
     notes: list[str] = []
     cells: dict[tuple[str, str], Cell] = {}
-    suites: dict[str, None] = {}
+    suites: dict[str, bool] = {}  # name -> whether it is an aggregate of others
     for run, label, replicate in _named(runs):
-        for suite, record in run.results["suites"].items():
-            suites[suite] = None
-            note = _merge(cells.setdefault((label, suite), Cell()), replicate, run, suite, record)
+        for part in parts(run):
+            suites[part.name] = part.aggregate
+            note = _merge(cells.setdefault((label, part.name), Cell()), replicate, run, part)
             notes += [note] if note else []
     labels = sort_labels(label for label, _ in cells)
-    return Results(labels, list(suites), cells, notes)
+    return Results(labels, sorted(suites, key=lambda name: suites[name]), cells, notes)
 
 
-def _merge(cell: Cell, replicate: str, run: EvalRun, suite: str, record: dict[str, Any]) -> str | None:
+@dataclass(frozen=True)
+class Part:
+    """One suite of an evaluation, or an aggregate of several, with its scores by problem where kept."""
+
+    name: str
+    record: dict[str, Any]
+    scores: dict[str, list[float]]
+    aggregate: bool = False
+
+
+def parts(run: EvalRun) -> list[Part]:
+    """Every suite of a run, then its aggregates of two sets or more; a family pools its sets' scores."""
+    suites = run.results["suites"]
+    found = [Part(name, record, run.scores.get(name, {})) for name, record in suites.items()]
+    aggregates = run.results.get("aggregates")
+    for name, record in aggregates.items() if isinstance(aggregates, dict) else ():
+        members = [suite for suite in suites if suites[suite].get("family") == name]
+        if isinstance(record, dict) and record.get("sets") != 1:
+            pooled = {f"{one}/{key}": s for one in members for key, s in run.scores.get(one, {}).items()}
+            found.append(Part(f"all {name}" if members else name, record, pooled, aggregate=True))
+    return found
+
+
+def _merge(cell: Cell, replicate: str, run: EvalRun, part: Part) -> str | None:
     if (replicate, run.seed) in cell.sampled:
-        return f"{run.path}: {suite} was left out; another directory holds the same model and sampling seed."
-    cell.stated.setdefault(replicate, record)
+        return f"{run.path}: {part.name} was left out; another directory holds the same model and seed."
+    cell.stated.setdefault(replicate, part.record)
     cell.sampled.append((replicate, run.seed))
-    for problem, scores in run.scores.get(suite, {}).items():
+    for problem, scores in part.scores.items():
         cell.scores.setdefault(replicate, {}).setdefault(problem, []).extend(scores)
     return None
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from scapo.report.figures import Dot, dots
+from scapo.report.pass_view import pass_views
 from scapo.report.results import Results
 from scapo.report.text import percent, points, short
 
@@ -28,6 +29,7 @@ def results_view(results: Results, styles: dict[str, int]) -> dict[str, Any] | N
         "by_seed": any((one := cell.estimate()) and one.unit == "seeds" for cell in results.cells.values()),
         "differences": [_difference_row(results, ours, theirs) for ours, theirs in results.pairs()],
         "sentences": sentences(results),
+        "pass_at_k": pass_views(results, styles),
         "notes": results.notes,
     }
 

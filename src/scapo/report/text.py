@@ -27,8 +27,8 @@ def short(value: Any) -> str:
     """Any number in at most about six characters: 0.01640, 3.2e-07, 12,345."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return "–"
-    if isinstance(value, int) or (abs(value) >= 1000 and float(value).is_integer()):
-        return f"{int(value):,}".replace("-", MINUS)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{round(value):,}".replace("-", MINUS)
     text = f"{value:.4g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.1e}"
     return text.replace("-", MINUS) if not text.count("e-") else text
 
