@@ -12,7 +12,7 @@ NO_WORD_ZIPF = 1.5
 """The result must be rarer than this: below it are misspellings and oddities."""
 RIVAL_ZIPF = 4.0
 """A word this common that is also one slip away from the result would make it ambiguous."""
-_TRIES = 10
+_TRIES = 24
 _NEIGHBOURS = dict(
     zip(
         "qwertyuiopasdfghjklzxcvbnm",
