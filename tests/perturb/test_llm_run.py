@@ -547,6 +547,34 @@ def test_so_many_requests_as_asked_for_are_under_way_at_once(tmp_path):
     assert server.most_under_way == 32
 
 
+def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(tmp_path, monkeypatch):
+    out, write = tmp_path / "out.jsonl", Journal.write
+
+    def full(self, entries, *, sync):
+        if self.results["made"] >= 8:
+            raise OSError(28, "No space left on device")
+        write(self, entries, sync=sync)
+
+    monkeypatch.setattr(Journal, "write", full)
+    with (
+        serving(lambda body, n: good_answer(body)) as server,
+        pytest.raises(ScapoError, match="Free some space"),
+    ):
+        run_llm(problems(9), out, kinds=KINDS, settings=LlmSettings(model="m", base_url=server.url))
+    monkeypatch.undo()
+    monkeypatch.setenv("SCAPO_LLM_API_KEY", KEY)
+    rows, _, server = perturb(lambda body, n: good_answer(body), out, rows=9)
+    assert all_good(rows)
+    assert server.count == 7
+
+
+def test_a_prompt_of_ones_own_with_an_unknown_variable_is_a_sentence(tmp_path):
+    prompt = tmp_path / "mine.md"
+    prompt.write_text("version: 1\n=== system ===\n{{ nonsense }}\n=== user ===\n=== judge ===\n")
+    said, _ = stopped(lambda body, n: good_answer(body), tmp_path / "out.jsonl", prompt_file=prompt)
+    assert "nonsense" in said
+
+
 def test_stop_wakes_a_sleeping_worker():
     async def main():
         stop = asker.Stop()

@@ -7,8 +7,9 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from scapo.errors import ScapoError
-from scapo.files import JsonlAppender, jsonl_line, read_jsonl, write_jsonl
+from scapo.files import cut_torn_tail, jsonl_line, read_jsonl, write_jsonl
 from scapo.perturb.kinds import Kind
 from scapo.problems import Problem
 
@@ -102,7 +103,9 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._appender = JsonlAppender(path)  # cuts a torn last line
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cut_torn_tail(path)
+        self._file = path.open("ab")
         self._places: dict[bytes, tuple[int, bool]] = {}
         self.calls: Counter[str] = Counter()
         self.results: Counter[str] = Counter()
@@ -151,17 +154,25 @@ class Journal:
         row = json.loads(self._reader.readline())
         return Result(**{name: row[name] for name in Result.__dataclass_fields__})
 
-    def write(self, entries: list[tuple[Key, Result] | Call], *, sync: bool) -> None:
+    def write(self, entries: Sequence[tuple[Key, Result] | Call], *, sync: bool) -> None:
         """Append in one write; with `sync` the entries are on the disk when this returns."""
         rows = [_row(entry) for entry in entries]
-        self._appender.append(*rows, sync=sync)
-        for row in rows:
+        lines = [jsonl_line(row).encode() for row in rows]
+        self._file.write(b"".join(lines))
+        self._file.flush()
+        if sync:
+            self.sync()
+        for row, line in zip(rows, lines, strict=True):
             self._note(row)
-            self._size += len(jsonl_line(row).encode())
+            self._size += len(line)
+
+    def sync(self) -> None:
+        """Return when everything written so far is on the disk."""
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         self._reader.close()
-        self._appender.close()
+        self._file.close()
 
     def __enter__(self) -> "Journal":
         return self
@@ -183,7 +194,7 @@ def _row(entry: tuple[Key, Result] | Call) -> dict[str, Any]:
 
 def compact(path: Path) -> tuple[int, int]:
     """Drop superseded results and add up calls by status; returns the number of lines before and after."""
-    JsonlAppender(path).close()  # cuts a torn last line
+    cut_torn_tail(path)
     results: dict[bytes, dict[str, Any]] = {}
     calls: dict[str, dict[str, Any]] = {}
     before = 0

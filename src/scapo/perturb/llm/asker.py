@@ -1,7 +1,7 @@
 """Asking until there is an answer: waits out faults, keeps to the budget, stops where asking is useless."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from scapo.perturb.journal import Call
 from scapo.perturb.kinds import Kind
@@ -53,7 +53,7 @@ class Asker:
         settings: LlmSettings,
         endpoint: Endpoint,
         budget: Budget,
-        record: Callable[[Call], Awaitable[None]],
+        record: Callable[[Call], None],
     ) -> None:
         self.stop, self.pace = Stop(), Pace()
         self.endpoint = endpoint
@@ -80,7 +80,7 @@ class Asker:
             try:
                 reply = await self._once(messages(), wanted, model=model, max_tokens=max_tokens, seed=seed)
             except Fault as fault:
-                await self._record(Call(status=fault.status, reason=fault.reason, problem=problem))
+                self._record(Call(status=fault.status, reason=fault.reason, problem=problem))
                 tries += 1
                 await self._react(fault, tries, answers_before)
             else:

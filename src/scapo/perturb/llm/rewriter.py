@@ -18,7 +18,7 @@ from scapo.perturb.llm.judge import JUDGED, judge
 from scapo.perturb.llm.prompt import Prompt, Refused
 from scapo.perturb.llm.reply import Parsed, parse_reply
 from scapo.perturb.llm.settings import LlmSettings
-from scapo.perturb.llm.writer import GroupWriter
+from scapo.perturb.llm.writer import Writer
 from scapo.perturb.run import by_rule
 from scapo.problems import Problem
 
@@ -44,7 +44,7 @@ class Rewriter:
         kinds: Sequence[Kind],
         asker: Asker,
         journal: Journal,
-        writer: GroupWriter,
+        writer: Writer,
     ) -> None:
         self._settings, self._prompt, self._kinds = settings, prompt, kinds
         self._asker, self._journal, self._writer = asker, journal, writer
@@ -52,15 +52,12 @@ class Rewriter:
 
     async def rewrite(self, problem: Problem) -> None:
         """Bring every kind to its final result, from wherever an earlier run left it."""
-        results = {kind: self._journal.get(self._key(problem, kind)) or NOT_ASKED for kind in self._kinds}
+        keys = {kind: llm_key(problem, kind, self._prompt, self._settings) for kind in self._kinds}
+        results = {kind: self._journal.get(key) or NOT_ASKED for kind, key in keys.items()}
         while unfinished := _where(results, lambda result: not result.final):
             calls, changed = await self._step(problem, unfinished)
-            entries = [(self._key(problem, kind), result) for kind, result in changed.items()]
-            await self._writer.write([*calls, *entries])
+            self._writer.write([*calls, *((keys[kind], result) for kind, result in changed.items())])
             results |= changed
-
-    def _key(self, problem: Problem, kind: Kind) -> Key:
-        return llm_key(problem, kind, self._prompt, self._settings)
 
     async def _step(self, problem: Problem, unfinished: Results) -> tuple[list[Call], Results]:
         """The next step for some of the kinds: judge what passed, give up what is exhausted, ask for more."""

@@ -14,7 +14,7 @@ from scapo.perturb.llm.pacing import Budget
 from scapo.perturb.llm.prompt import Prompt, load_prompt
 from scapo.perturb.llm.rewriter import Rewriter, llm_key
 from scapo.perturb.llm.settings import LlmSettings, api_key
-from scapo.perturb.llm.writer import GroupWriter
+from scapo.perturb.llm.writer import Writer
 from scapo.perturb.run import Summary, write_output
 from scapo.problems import Problem
 
@@ -34,10 +34,24 @@ def run_llm(
     """
     prompt = load_prompt(settings.prompt_file)
     with output_lock(out), Journal(journal_path(out)) as journal:
-        reason = asyncio.run(_generate(problems, kinds, settings, prompt, journal, watch(journal)))
+        try:
+            reason = asyncio.run(_generate(problems, kinds, settings, prompt, journal, watch(journal)))
+        except (OSError, ExceptionGroup) as error:
+            raise _plain(error, journal.path) from error
         if reason is not None:
             raise ScapoError(f"{reason} {_kept(problems, kinds, settings, prompt, journal)}")
         return write_output(out, problems, kinds, lambda p, kind: llm_key(p, kind, prompt, settings), journal)
+
+
+def _plain(error: BaseException, path: Path) -> BaseException:
+    """The first error of the workers, as a sentence where the disk is at fault."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, OSError):
+        return ScapoError(
+            f"{path} can't be written ({error}). Free some space, then run the same command again."
+        )
+    return error
 
 
 async def _generate(
@@ -52,7 +66,7 @@ async def _generate(
     endpoint = Endpoint(settings, api_key())
     budget = Budget(settings, journal.calls.total(), journal.cost)
     try:
-        async with GroupWriter(journal) as writer:
+        async with Writer(journal) as writer:
             asker = Asker(settings, endpoint, budget, lambda call: writer.write([call]))
             rewriter = Rewriter(settings, prompt, kinds, asker, journal, writer)
             _stop_on_interrupt(asker.stop)
