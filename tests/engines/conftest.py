@@ -5,7 +5,8 @@ import pytest
 PROBLEMS = [(f"Add {a} and {b}.", str(a + b)) for a in range(2, 6) for b in range(1, 4)]
 TEMPLATE = "{question}\n\nPlease put your answer in \\boxed{{}}."
 CHAT = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n"
+    "{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
@@ -152,7 +153,7 @@ threads: 1
 train: {{path: {problem_file}}}
 method: {{lambda_0: 0.01, n_0: 4}}
 rollout: {{prompts: 4, responses: 4, updates: 2, micro_batch: 8, max_tokens: 12}}
-trainer: {{max_steps: 4, learning_rate: 1e-3, bf16: false, gradient_checkpointing: false, save_steps: 1, use_cpu: true}}
+trainer: {{max_steps: 4, learning_rate: 1e-3, bf16: false, gradient_checkpointing: false, save_steps: 1}}
 """
     )
     return path

@@ -13,7 +13,12 @@ def config(**changes):
 
 def test_defaults_are_the_paper_s():
     found = config()
-    assert (found.credit, found.objective, found.sign, found.source) == ("semifactual", "clipped", "negative", "aligned")
+    assert (found.credit, found.objective, found.sign, found.source) == (
+        "semifactual",
+        "clipped",
+        "negative",
+        "aligned",
+    )
     assert (found.lambda_0, found.n_0, found.dead_groups, found.advantage_eps) == (0.01, 120, "keep", 1e-6)
     assert (found.learning_rate, found.lr_scheduler_type, found.weight_decay) == (1e-6, "constant", 0.01)
     assert (found.adam_beta1, found.adam_beta2, found.max_grad_norm, found.beta) == (0.9, 0.999, 1.0, 0.0)
@@ -36,7 +41,10 @@ def test_defaults_are_the_paper_s():
         ({"importance_sampling_level": "sequence"}, "importance_sampling_level is 'sequence'"),
         ({"delta": 1.2}, "delta .* is 1.2, not above"),
         ({"steps_per_generation": 3, "gradient_accumulation_steps": 2}, "One must divide the other"),
-        ({"use_transformers_continuous_batching": True}, "use_transformers_continuous_batching is not supported"),
+        (
+            {"use_transformers_continuous_batching": True},
+            "use_transformers_continuous_batching is not supported",
+        ),
         ({"use_liger_kernel": True}, "use_liger_kernel is not supported"),
         ({"temperature": 0.0}, "temperature is 0.0"),
         ({"probe_tokens": 0}, "probe_tokens is 0"),
@@ -93,7 +101,9 @@ def test_a_chat_rewrite_is_used_as_it_is():
     assert prompt({"prompt": CHAT, "problem": "1+1?", "perturbations": {"typo_noise": chat}}) == chat
 
 
-@pytest.mark.parametrize("perturbations", [None, {}, {"typo_noise": None}, {"paraphrase": "x"}, {"typo_noise": ""}])
+@pytest.mark.parametrize(
+    "perturbations", [None, {}, {"typo_noise": None}, {"paraphrase": "x"}, {"typo_noise": ""}]
+)
 def test_an_absent_rewrite_is_none(perturbations):
     assert prompt({"prompt": CHAT, "problem": "1+1?", "perturbations": perturbations}) is None
 
@@ -101,7 +111,10 @@ def test_an_absent_rewrite_is_none(perturbations):
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ({"prompt": CHAT, "problem": "2+2?", "perturbations": {"typo_noise": "x"}}, "does not stand in the prompt"),
+        (
+            {"prompt": CHAT, "problem": "2+2?", "perturbations": {"typo_noise": "x"}},
+            "does not stand in the prompt",
+        ),
         ({"prompt": CHAT, "perturbations": {"typo_noise": 3}}, "holds a int for kind 'typo_noise'"),
         ({"prompt": "text", "perturbations": {"typo_noise": CHAT}}, "use one form"),
         ({"prompt": CHAT[:1], "perturbations": {"typo_noise": "x"}}, "no user message"),

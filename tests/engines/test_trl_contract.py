@@ -64,7 +64,9 @@ def test_advantages_per_token_are_accepted_and_used(stock, loss_type):
     gap = stock._compute_loss(stock.model, output | {"advantages": bumped}) - per_token
     tokens = output["completion_mask"].sum().item()
     length = output["completion_mask"][3].sum().item()
-    expected = {"grpo": 1 / 16 / length, "dr_grpo": 1 / 16 / 12, "bnpo": 1 / tokens, "dapo": 2 / tokens}[loss_type]
+    expected = {"grpo": 1 / 16 / length, "dr_grpo": 1 / 16 / 12, "bnpo": 1 / tokens, "dapo": 2 / tokens}[
+        loss_type
+    ]
     assert gap.item() == pytest.approx(-expected, rel=1e-3)
 
 

@@ -24,7 +24,9 @@ def test_a_trl_user_changes_few_lines(tiny_folder, rows, tmp_path, monkeypatch, 
     for row in rows:
         if not with_problem:  # then a rewrite is the whole message
             asked = row["prompt"][0]["content"]
-            row["perturbations"] = {k: asked.replace(row["problem"], v) for k, v in row["perturbations"].items()}
+            row["perturbations"] = {
+                k: asked.replace(row["problem"], v) for k, v in row["perturbations"].items()
+            }
             del row["problem"]
     rows[0]["perturbations"].pop("paraphrase")
     (tmp_path / "train.perturbed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -32,7 +34,7 @@ def test_a_trl_user_changes_few_lines(tiny_folder, rows, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     exec(compile(code, str(DOC), "exec"), {})
-    metrics = [json.loads(line) for line in Path("run/metrics.jsonl").open()]
+    metrics = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in metrics] == [1, 2]
     assert all(row["drift/mean"] > 0 for row in metrics)
     assert metrics[0]["reward/reason/no_box"] > 0

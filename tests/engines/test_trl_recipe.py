@@ -60,7 +60,10 @@ def test_batch_sizes_split_over_updates_and_processes():
     ("rollout", "sentence"),
     [
         ({"prompts": 5, "updates": 2}, "rollout.prompts is 5 and rollout.updates is 2"),
-        ({"prompts": 4, "responses": 4, "micro_batch": 16}, "One update has 8 responses .*micro_batch 16 x 1"),
+        (
+            {"prompts": 4, "responses": 4, "micro_batch": 16},
+            "One update has 8 responses .*micro_batch 16 x 1",
+        ),
         ({"prompts": 0}, "rollout.prompts is 0; it must be a whole number"),
         ({"responses": "many"}, "rollout.responses is 'many'"),
     ],
@@ -91,7 +94,11 @@ def test_unknown_keys_name_the_nearest_known_one(tmp_path, content, sentence):
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("a: [", "is not valid YAML"), ("- a", "must hold `key: value` lines"), ("", "must hold `key: value` lines")],
+    [
+        ("a: [", "is not valid YAML"),
+        ("- a", "must hold `key: value` lines"),
+        ("", "must hold `key: value` lines"),
+    ],
 )
 def test_files_that_are_no_recipes(tmp_path, text, sentence):
     path = tmp_path / "bad.yaml"
@@ -109,15 +116,26 @@ def test_overrides_are_read_as_yaml_and_win():
         ("d", ["x", 2]),
         ("e", -1),
     ]
-    for words, sentence in ((["a"], "Expected --key value"), (["--a"], "no value"), (["--a", "--b", "1"], "no value")):
+    for words, sentence in (
+        (["a"], "Expected --key value"),
+        (["--a"], "no value"),
+        (["--a", "--b", "1"], "no value"),
+    ):
         with pytest.raises(ScapoError, match=sentence):
             parse_overrides(words)
 
 
 def test_numbers_arrive_in_the_field_s_type(tmp_path):
-    recipe = load_recipe(written(tmp_path, trainer={"learning_rate": "2e-5", "max_steps": 3.0}, method={"n_0": 7}))
+    recipe = load_recipe(
+        written(
+            tmp_path,
+            trainer={"learning_rate": "2e-5", "max_steps": 3.0, "save_strategy": False},
+            method={"n_0": 7},
+        )
+    )
     config = scapo_config(recipe, "out")
     assert (config.learning_rate, config.max_steps, config.n_0) == (2e-5, 3, 7)
+    assert config.save_strategy == "no"  # a bare `no` in YAML
     for trainer, sentence in (
         ({"learning_rate": "fast"}, "learning_rate is 'fast'; it must be a number"),
         ({"max_steps": 2.5}, "max_steps is 2.5; it must be a whole number"),

