@@ -224,5 +224,5 @@ def test_the_terminal_table_states_errors_counts_and_leaders(paths):
     print_results(gather(load_runs(paths)), console)
     text = console.export_text()
     assert "200 × 4" in text
-    assert re.search(r"SCAPO .*\d\d\.\d ± \d\.\d≈", text)
-    assert "[agree]" not in text
+    assert re.search(r"conflict .*38.1 ± 2.0 │.*57.9 ± 2.2≈", text)
+    assert "SCAPO against GRPO: within noise on" in text

@@ -135,7 +135,7 @@ def dots(
             if row.low is not None and row.high is not None:
                 axes.hlines(place, row.low, row.high, color=SERIES[row.style], linewidth=2)
             axes.plot(row.value, place, MARKERS[row.style], color=SERIES[row.style], markersize=7,
-                      markeredgecolor=PAPER, markeredgewidth=1)  # fmt: skip
+                      markeredgecolor=PAPER, markeredgewidth=1, clip_on=False)  # fmt: skip
             text = f"{100 * row.value:.1f}" if percent else f"{row.value:.3g}"
             axes.annotate(text, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0),
                           textcoords="offset points", va="center", color=INK, fontsize=11)  # fmt: skip

@@ -23,7 +23,8 @@ class Results:
     """Cells by label and suite, in display order, plus notes on what was merged or left out."""
 
     labels: list[str]
-    suites: list[str]
+    suites: list[str]  # sets first, then aggregates
+    aggregates: set[str]
     cells: dict[tuple[str, str], Cell]
     notes: list[str]
 
@@ -64,7 +65,8 @@ def gather(runs: Runs) -> Results:
             note = _merge(cells.setdefault((label, part.name), Cell()), replicate, run, part)
             notes += [note] if note else []
     labels = sort_labels(label for label, _ in cells)
-    return Results(labels, sorted(suites, key=lambda name: suites[name]), cells, notes)
+    aggregates = {name for name, aggregate in suites.items() if aggregate}
+    return Results(labels, sorted(suites, key=lambda name: suites[name]), aggregates, cells, notes)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The results section: a plot per suite, the table, differences between methods and what they amount to."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from scapo.report.figures import Dot, dots
@@ -9,28 +10,26 @@ from scapo.report.text import percent, points, short
 
 VERDICT_WORDS = {"higher": "higher", "lower": "lower", "noise": "within noise", "unknown": "can't be judged"}
 
+NAMED_AT_MOST = 6  # suites written out in one group of a sentence
+
 
 def results_view(results: Results, styles: dict[str, int]) -> dict[str, Any] | None:
     """Everything the template needs; None without any evaluation."""
     if not results.labels:
         return None
-    leaders = {suite: results.leaders(suite) for suite in results.suites}
+    pairs = results.pairs()
+    differences = [_difference_row(results, suite, pairs) for suite in results.suites]
+    hows = {cell["how"] for row in differences for cell in row["cells"] if cell}
     return {
-        "suites": [_suite_head(results, suite) for suite in results.suites],
+        "methods": [{"label": label, "style": styles[label]} for label in results.labels],
         "plots": [_plot(results, suite, styles) for suite in results.suites],
-        "rows": [
-            {
-                "label": label,
-                "style": styles[label],
-                "cells": [_cell(results, label, s, leaders[s]) for s in results.suites],
-            }
-            for label in results.labels
-        ],
+        "rows": [_row(results, suite) for suite in results.suites],
         "by_seed": any((one := cell.estimate()) and one.unit == "seeds" for cell in results.cells.values()),
-        "differences": [_difference_row(results, ours, theirs) for ours, theirs in results.pairs()],
-        "sentences": sentences(results),
+        "pairs": pairs,
+        "differences": differences,
+        "how": hows.pop() if len(hows) == 1 else None,
         "pass_at_k": pass_views(results, styles),
-        "notes": results.notes,
+        "sentences": sentences(results),
     }
 
 
@@ -46,24 +45,37 @@ def _sentence(results: Results, ours: str, theirs: str) -> str:
         if found is not None:
             groups.setdefault(found.estimate.verdict, []).append(f"{suite} {points(found.estimate.mean)}")
     parts = [
-        f"{VERDICT_WORDS[verdict]} on {', '.join(groups[verdict])}"
-        for verdict in VERDICT_WORDS
+        f"{words} on {_some(groups[verdict])}"
+        for verdict, words in VERDICT_WORDS.items()
         if verdict in groups
     ]
     return f"{ours} against {theirs}: {'; '.join(parts)}." if parts else ""
 
 
-def _suite_head(results: Results, suite: str) -> dict[str, str]:
+def _some(names: list[str]) -> str:
+    """All names, or the first of them and how many more."""
+    if len(names) <= NAMED_AT_MOST:
+        return ", ".join(names)
+    return ", ".join(names[: NAMED_AT_MOST - 1]) + f" and {len(names) - NAMED_AT_MOST + 1} more"
+
+
+def _row(results: Results, suite: str) -> dict[str, Any]:
     cells = [cell for (_, name), cell in results.cells.items() if name == suite]
-    problems = sorted({int(count) for cell in cells if (count := cell.count("problems"))})
-    samples = sorted({int(count) for cell in cells if (count := cell.samples())})
-    return {"name": suite, "problems": _span(problems), "samples": _span(samples)}
+    leaders = results.leaders(suite)
+    return {
+        "suite": suite,
+        "aggregate": suite in results.aggregates,
+        "problems": _span([int(count) for cell in cells if (count := cell.count("problems"))]),
+        "samples": _span([int(count) for cell in cells if (count := cell.samples())]),
+        "cells": [_cell(results, label, suite, leaders) for label in results.labels],
+    }
 
 
 def _span(values: list[int]) -> str:
     if not values:
         return "?"
-    return f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,}–{values[-1]:,}"
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _plot(results: Results, suite: str, styles: dict[str, int]) -> dict[str, str]:
@@ -97,12 +109,9 @@ def _cell(results: Results, label: str, suite: str, leaders: list[str]) -> dict[
     }
 
 
-def _difference_row(results: Results, ours: str, theirs: str) -> dict[str, Any]:
-    return {
-        "ours": ours,
-        "theirs": theirs,
-        "cells": [_difference(results, ours, theirs, s) for s in results.suites],
-    }
+def _difference_row(results: Results, suite: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    cells = [_difference(results, ours, theirs, suite) for ours, theirs in pairs]
+    return {"suite": suite, "aggregate": suite in results.aggregates, "cells": cells}
 
 
 def _difference(results: Results, ours: str, theirs: str, suite: str) -> dict[str, str] | None:
@@ -115,5 +124,6 @@ def _difference(results: Results, ours: str, theirs: str, suite: str) -> dict[st
         "interval": f"{points(interval[0])} to {points(interval[1])}" if interval else "no interval",
         "verdict": found.estimate.verdict,
         "words": VERDICT_WORDS[found.estimate.verdict],
-        "how": f"{found.how}, {found.estimate.units} {found.estimate.unit}",
+        "how": found.how,
+        "units": f"{found.estimate.units} {found.estimate.unit}",
     }

@@ -8,25 +8,35 @@ from scapo.report.results import Results
 from scapo.report.results_view import sentences
 from scapo.report.text import clean, percent
 
+LEGEND = "accuracy in % ± one standard error\n* best beyond noise, ≈ among the best within noise"
+
 
 def print_results(results: Results, console: Console) -> None:
-    """Print one row per method and one column per suite; nothing without evaluations."""
+    """Print one row per suite and one column per method; nothing without evaluations."""
     if not results.labels:
         return
-    table = Table(
-        caption="accuracy in % ± one standard error; * best beyond noise, ≈ among the best within noise"
-    )
-    table.add_column("method")
-    for suite in results.suites:
-        table.add_column(Text(f"{clean(suite)}\n{_size(results, suite)}"), justify="right")
-    leaders = {suite: results.leaders(suite) for suite in results.suites}
+    table = Table(caption=LEGEND, caption_justify="left")
+    table.add_column("test set", no_wrap=True)
+    table.add_column("problems", justify="right", no_wrap=True)
     for label in results.labels:
-        table.add_row(
-            Text(clean(label)), *(_cell(results, label, suite, leaders[suite]) for suite in results.suites)
-        )
+        table.add_column(Text(clean(label)), justify="right", no_wrap=True)
+    for place, suite in enumerate(results.suites):
+        leaders = results.leaders(suite)
+        cells = (_cell(results, label, suite, leaders) for label in results.labels)
+        table.add_row(Text(clean(suite)), _size(results, suite), *cells, end_section=_ends(results, place))
     console.print(table)
     for sentence in sentences(results):
         console.print(Text(clean(sentence)))
+
+
+def _ends(results: Results, place: int) -> bool:
+    """Whether a line is drawn below this row: between the sets and their aggregates."""
+    following = results.suites[place + 1 : place + 2]
+    return (
+        bool(following)
+        and following[0] in results.aggregates
+        and results.suites[place] not in results.aggregates
+    )
 
 
 def _size(results: Results, suite: str) -> str:
