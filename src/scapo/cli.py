@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from scapo.decode.command import decode
 from scapo.diagnose.command import diagnose
 from scapo.engines.trl.command import CONTEXT as TRAIN_CONTEXT
 from scapo.engines.trl.command import train
@@ -31,6 +32,7 @@ app.command("verify")(verify)
 app.command("train", context_settings=TRAIN_CONTEXT)(train)
 app.command("evaluate")(evaluate)
 app.command("diagnose")(diagnose)
+app.command("decode")(decode)
 app.command("report")(report)
 
 

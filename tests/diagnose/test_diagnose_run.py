@@ -15,9 +15,9 @@ from scapo.diagnose.run import Job, diagnose_panel
 from scapo.diagnose.settings import Settings, claim, hashed, label_of, load_panel
 from scapo.diagnose.sources import ModelSource
 from scapo.errors import ScapoError
-from scapo.evaluate.local import LocalModel
 from scapo.files import read_jsonl, write_json, write_jsonl
 from scapo.problems import Problem
+from scapo.sampling.local import LocalModel
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def diagnose(
 
     from scapo.diagnose.run import Job, diagnose_panel
     from scapo.diagnose.show import print_drift
-    from scapo.evaluate.local import LocalModel
+    from scapo.sampling.local import LocalModel
 
     console = Console()
     with console.status("Loading the model"):

@@ -13,8 +13,8 @@ from scapo.diagnose.classes import TokenClass
 from scapo.diagnose.sources import Response, Source, Wanted
 from scapo.diagnose.statistics import response_sums
 from scapo.diagnose.tokens import TokenTexts
-from scapo.evaluate.local import LocalModel
 from scapo.problems import Problem, chat_prompt
+from scapo.sampling.local import LocalModel
 
 NOISE_EVERY = 16
 """One response in so many is scored a second time for the noise floor."""

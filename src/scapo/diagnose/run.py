@@ -13,8 +13,8 @@ from scapo.diagnose.panel import Scorer, panel_keys, score_panel
 from scapo.diagnose.settings import Panel, Settings, fitting, label_of, response_limit
 from scapo.diagnose.sources import FileSource, ModelSource, Source
 from scapo.diagnose.statistics import summarise
-from scapo.evaluate.local import LocalModel
 from scapo.files import JsonlAppender, cut_torn_tail, read_jsonl, write_json
+from scapo.sampling.local import LocalModel
 from scapo.versions import versions
 
 PANEL, CASES, DRIFT = "panel.jsonl", "cases.jsonl", "drift.json"

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from scapo.errors import ScapoError
-from scapo.evaluate.local import LocalModel
 from scapo.files import fingerprint, write_json
 from scapo.perturb.kinds import SEMIFACTUAL
 from scapo.problems import Problem, chat_prompt, load_problems
+from scapo.sampling.local import LocalModel
 
 SETTINGS = "settings.json"
 PAPER_MAX_TOKENS = 8192
@@ -31,6 +31,8 @@ class Settings:
     seed: int = 0
     dtype: str | None = None
     gguf_file: str | None = None
+    filter_mass: float | None = None
+    """Only for d-filtered decoding."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def claim(out: Path, settings: Settings) -> None:
     ]
     if changed:
         raise ScapoError(
-            f"{out} holds a diagnosis made with other settings: {'; '.join(changed)}. Give another folder "
+            f"{out} holds results made with other settings: {'; '.join(changed)}. Give another folder "
             "with -o, or delete this one."
         )
 

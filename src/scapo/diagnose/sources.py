@@ -9,11 +9,11 @@ import torch
 
 from scapo.algorithm.causal_lm import CausalLM, scoring_mode
 from scapo.errors import ScapoError
-from scapo.evaluate.generate import Reply, Request
-from scapo.evaluate.local import LocalModel
-from scapo.evaluate.sampling import sample_seed
 from scapo.files import read_jsonl
 from scapo.problems import Problem, chat_prompt
+from scapo.sampling.generate import Reply, Request
+from scapo.sampling.local import LocalModel
+from scapo.sampling.noise import sample_seed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ OOD_FAMILIES = ("NoOp-AIME", "ThinkBench-AIME", "GPQA-Diamond")
 WORLD_FAMILY = "World"
 WORLD = ("agree", "conflict", "neutral", "noop")
 PAPER_TEMPERATURE, PAPER_TOP_P, PAPER_MAX_TOKENS = 0.7, 0.9, 16_384
-WORLD_MAX_TOKENS = 256
+WORLD_TEMPERATURE, WORLD_TOP_P, WORLD_MAX_TOKENS = 1.0, 1.0, 256  # as its policy is trained and described
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,8 @@ _ALL = (
     ),
     *(
         Benchmark(
-            name=name, family=WORLD_FAMILY, samples=4, files=(f"test_{name}",), max_tokens=WORLD_MAX_TOKENS,
+            name=name, family=WORLD_FAMILY, samples=4, files=(f"test_{name}",),
+            temperature=WORLD_TEMPERATURE, top_p=WORLD_TOP_P, max_tokens=WORLD_MAX_TOKENS,
         )
         for name in WORLD
     ),

@@ -24,14 +24,15 @@ def evaluate(
         list[str] | None, typer.Option(help="Local copies: NAME=FILE, world=DIR, or a folder of NAME.jsonl.")
     ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples a problem (default: as in the paper).")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Default 0.7.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Default 0.9.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Default 0.7; world 1.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Default 0.9; world 1.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Response limit (default 16384; world 256).")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N problems of each set.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sampling.")] = 0,
     label: Annotated[str | None, typer.Option(help="Name in tables; default: the training run's.")] = None,
     pass_k: Annotated[
-        str | None, typer.Option(help="k of pass@k, comma-separated; default powers of two.")
+        str | None,
+        typer.Option(help="Show pass@k for these k, such as 1,8,64 (results.json: powers of two)."),
     ] = None,
     skip_missing: Annotated[bool, typer.Option(help="Evaluate the sets that are at hand.")] = False,
     batch_size: Annotated[int | None, typer.Option(help="Local models: responses sampled together.")] = None,
@@ -76,7 +77,7 @@ def evaluate(
     show_plan(console, plans, folder)
     with progress(console, plans, folder, chosen.label) as step:
         results = run(chosen, plans, folder, seed=seed, ks=ks, on_sample=step)
-    show_results(console, results, folder, against_paper)
+    show_results(console, results, folder, pass_k=ks is not None, against_paper=against_paper)
 
 
 def _slug(label: str) -> str:

@@ -26,9 +26,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from scapo.evaluate.generate import Reply, Request
-from scapo.evaluate.local import LocalModel
-from scapo.evaluate.sampling import next_seed
+from scapo.sampling.generate import Reply, Request
+from scapo.sampling.local import LocalModel
+from scapo.sampling.noise import next_seed
 
 DEFAULT_MAX_TOKENS = 1024
 QUIET_SECONDS = 0.1  # a batch waits at most this long for one more request

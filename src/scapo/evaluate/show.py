@@ -46,9 +46,11 @@ def progress(
         yield lambda: bar.advance(task)
 
 
-def show_results(console: Console, results: dict[str, Any], out: Path, against_paper: bool) -> None:
+def show_results(
+    console: Console, results: dict[str, Any], out: Path, *, pass_k: bool, against_paper: bool
+) -> None:
     console.print(results_table(results))
-    if any(len(one["pass_at_k"]) > 1 for one in results["suites"].values()):
+    if pass_k:
         console.print(pass_table(results))
     if against_paper:
         for base in PAPER:

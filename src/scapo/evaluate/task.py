@@ -18,9 +18,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
 from scapo.evaluate.item import Item
-from scapo.evaluate.sampling import sample_seed
 from scapo.evaluate.setting import SetPlan
 from scapo.evaluate.store import SampleStore
+from scapo.sampling.noise import sample_seed
 
 CUT = ("max_tokens", "model_length")
 RESPONSES = "responses"  # where the solver leaves the graded rows for the scorer

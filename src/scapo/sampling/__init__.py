@@ -1,0 +1,1 @@
+"""Seeded, batched sampling from a transformers checkpoint: what evaluation, diagnosis and decoding share."""
