@@ -16,6 +16,8 @@ from scapo.evaluate.store import Key, SampleStore
 from scapo.files import write_json
 from scapo.versions import versions
 
+ERROR_CHARACTERS = 500  # of an engine's error message; some quote whole responses
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChoice:
@@ -136,7 +138,7 @@ def _run_inspect(
             ctl_server=False,
         )
     errors = [log.error for log in logs if log.error]
-    return errors[0].message if errors else None
+    return errors[0].message[:ERROR_CHARACTERS] if errors else None
 
 
 def _check_complete(plans: Sequence[SetPlan], store: SampleStore, out: Path, error: str | None) -> None:

@@ -103,7 +103,7 @@ async def _row(
 ) -> dict[str, Any]:
     """The sample's row as written to samples.jsonl; grading runs on a worker thread, off the event loop."""
     choice = output.choices[place] if place < len(output.choices) else None
-    completion = choice.message.text if choice else ""
+    completion = whole_characters(choice.message.text) if choice else ""
     score = await anyio.to_thread.run_sync(item.grade, completion, sample)
     return {
         "suite": suite,
@@ -118,6 +118,11 @@ async def _row(
         "tokens": _tokens(output, place),
         "answer": item.gold(sample),
     }
+
+
+def whole_characters(text: str) -> str:
+    """The text with half surrogates (which UTF-8 can't hold) paired up or replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _tokens(output: ModelOutput, place: int) -> int | None:

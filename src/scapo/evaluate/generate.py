@@ -1,1 +1,0 @@
-from scapo.sampling.generate import *  # noqa: F403

@@ -1,1 +1,0 @@
-from scapo.sampling.local import *  # noqa: F403

@@ -1,1 +1,0 @@
-from scapo.sampling.noise import *  # noqa: F403
