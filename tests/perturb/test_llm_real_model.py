@@ -46,7 +46,7 @@ def model(tmp_path_factory):
 def url(model):
     command = Path(sys.executable).with_name("transformers")
     port = "8177"
-    arguments = [str(command), "serve", str(model), "--port", port, "--continuous-batching"]
+    arguments = [str(command), "serve", str(model), "--port", port]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     server = subprocess.Popen(
         arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
