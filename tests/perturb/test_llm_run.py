@@ -198,13 +198,14 @@ def test_an_endpoint_without_structured_output_gets_plain_text(tmp_path):
     assert "<<<paraphrase>>>" in server.requests[-1]["messages"][-1]["content"]
 
 
-def test_an_endpoint_that_ignores_structured_output_gets_plain_text_after_a_while(tmp_path):
+@pytest.mark.parametrize(("finish", "status"), [("stop", "invalid_reply"), ("length", "truncated")])
+def test_an_endpoint_that_ignores_structured_output_gets_plain_text_after_a_while(tmp_path, finish, status):
     def script(body, n):
-        return Answer("Sure! Tom has") if "response_format" in body else good_answer(body)
+        return Answer("Sure! Tom has", finish) if "response_format" in body else good_answer(body)
 
     rows, journal, _ = perturb(script, tmp_path / "out.jsonl", rows=4, concurrency=1)
-    assert journal.calls == {"invalid_reply": 5, "ok": 3}  # the first problem uses up its three attempts
-    assert rows[0]["absent"]["paraphrase"]["reason"].startswith("invalid_reply")
+    assert journal.calls == {status: 5, "ok": 3}  # the first problem uses up its three attempts
+    assert rows[0]["absent"]["paraphrase"]["reason"].startswith(status)
     assert all_good(rows[1:])
 
 

@@ -102,7 +102,7 @@ class Rewriter:
         """Where structured output is accepted but never obeyed, go on with plain text."""
         if self._asker.endpoint.format == "json" and self._settings.format == "auto":
             self._json_hits += bool(parsed.texts)
-            self._json_misses += parsed.status == "invalid_reply"
+            self._json_misses += not parsed.texts and parsed.status in ("invalid_reply", "truncated")
             if self._json_misses >= TRIES_WITHOUT_JSON and not self._json_hits:
                 self._asker.endpoint.leave_out("response_format")
 
