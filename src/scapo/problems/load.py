@@ -102,7 +102,7 @@ class _Reading:
         if first.answer.strip() == problem.answer.strip():
             self.counts["duplicates"] += 1
         else:
-            differs = f"The answer is {problem.answer!r}, but {first.answer!r} in row {first_row}, the same problem."
+            differs = f"The answer is {problem.answer!r}, but row {first_row}, the same problem, has {first.answer!r}."
             self.refused.append(Refusal(number, problem.id, differs))
 
 

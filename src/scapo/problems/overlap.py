@@ -1,7 +1,7 @@
 """Find evaluation problems that are in the training set: copies, re-wrapped copies, light paraphrases.
 
-Two texts overlap when they are the same but for case, spacing and punctuation, or when they share a large part of
-their 8-grams of words, digits and signs. Rewrites count like the problems themselves.
+Two texts overlap when they are the same but for case, spacing and punctuation, or when they share a large part
+of their 8-grams of words, digits and signs. Rewrites count like the problems themselves.
 """
 
 import re

@@ -43,7 +43,7 @@ _FRACTION = re.compile(
 )
 
 _TEXT = re.compile(r"\\(?:text|mathrm) ?\{([^{}]*)\}")
-_VALUE_OR_LABEL = re.compile(r"[0-9]|\A ?\(?[A-J][).:]")
+_LABEL_TEXT = re.compile(r" ?\(?[A-J][).:]")
 _OPTION_LABEL = re.compile(r"(?:\([A-J]\)[.:]?|[A-J][).:]) ?(?=[^ ])")
 _RELATION = re.compile(r"(?<![<>!\\])=|\\approx(?![A-Za-z])")
 NAME = re.compile(r"\\?[A-Za-z]+(?:_(?:[A-Za-z0-9]|\{[^{}]*\}))?'?(?: ?\([^()]*\))?")
@@ -78,8 +78,8 @@ def as_number(text: str, named: bool = False) -> Number | None:
 
 
 def without_label(text: str) -> str:
-    """Without a choice's label: `(B) 12` is `12`. Text groups with digits or a label are opened first."""
-    opened = _TEXT.sub(lambda group: f" {group[1]} " if _VALUE_OR_LABEL.search(group[1]) else group[0], text)
+    """Without a choice's label: `(B) 12` is `12`; a text group that holds one is opened first."""
+    opened = _TEXT.sub(lambda group: f" {group[1]} " if _LABEL_TEXT.match(group[1]) else group[0], text)
     opened = re.sub(" +", " ", opened).strip()
     label = _OPTION_LABEL.match(opened)
     return opened[label.end() :] if label else opened

@@ -42,8 +42,8 @@ _REWRITES = [
         (r"\\(?:left|right|[bB]igg?[lrm]?)(?![A-Za-z])(?:\s*+\.)?", ""),
         (r"\\(?:displaystyle|textstyle|limits|nolimits|bf|rm|it)(?![A-Za-z])", ""),
         (r"\{\s*([,:])\s*\}", r"\1"),  # 1{,}234 and 4{:}30
-        (r"\\!\s*+", ""),
-        (r"\\[,;:> ]|(?<!\\)~|\\q?quad(?![A-Za-z])|\\(?:thin|med|thick)?space(?![A-Za-z])", " "),
+        (r"(?<!\\)\\!\s*+", ""),
+        (r"(?<!\\)\\[,;:> ]|(?<!\\)~|\\q?quad(?![A-Za-z])|\\(?:thin|med|thick)?space(?![A-Za-z])", " "),
         (r"(?<!\\)\\[()\[\]]|\\?\$", " "),
         (r"\\[dtc]?frac(?![A-Za-z])\s*+([0-9]|(?<=\s)[A-Za-z](?![A-Za-z]))", r"\\frac{\1}"),
         (r"\\[dtc]?frac\s*+(?=\{)", r"\\frac"),
@@ -57,6 +57,11 @@ _REWRITES = [
         (r"\\degree(?![A-Za-z])", r"^{\\circ}"),
         (r"\\mbox(?![A-Za-z])|\\hbox(?![A-Za-z])|\\text(?:rm|it|bf|normal|sf|tt)(?![A-Za-z])", r"\\text"),
         (r"\\math(?:rm|bf|it|sf|tt)(?![A-Za-z])|\\(?:boldsymbol|bm|operatorname)(?![A-Za-z])", r"\\mathrm"),
+        (r"\\(?:text)?color ?\{[^{}]*\}|\\underline(?=\{)", ""),
+        (r"\\(?:text|mathrm) ?\{([^{}]*(?<!\^)[0-9][^{}]*)\}", r" \1 "),  # a value; not a unit such as cm^2
+        (r"\A\s*\*\*(.*)\*\*\s*\Z", r"\1"),
+        (r"\*\*", "^"),
+        (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
         (r"\s+", " "),
     ]
 ]
