@@ -231,7 +231,7 @@ def test_the_command_prints_the_table_and_the_facts(model, problems, tmp_path):
     [
         ([], "holds no problem"),
         ([{"id": "a", "problem": "Add 1 and 3.", "answer": "4"}], "scapo perturb"),
-        (problem_rows(1) * 2, "two problems have the id"),
+        ([{"id": "a", "problem": "", "answer": "4"}], "refused"),
     ],
 )
 def test_bad_problems_stop_before_a_model_loads(rows, words, tmp_path):

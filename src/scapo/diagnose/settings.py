@@ -51,7 +51,8 @@ def load_panel(path: Path, count: int) -> Panel:
     """
     loaded = load_problems(path)
     if not loaded.problems:
-        raise ScapoError(f"{path} holds no problem. Give the output of scapo perturb.")
+        why = f" Its first row was refused: {loaded.refused[0].reason}" if loaded.refused else ""
+        raise ScapoError(f"{path} holds no problem. Give the output of scapo perturb.{why}")
     usable = [problem for problem in loaded.problems if _kinds(problem)]
     if not usable:
         raise ScapoError(
@@ -60,23 +61,14 @@ def load_panel(path: Path, count: int) -> Panel:
             f"Make them first: scapo perturb {path} -o {path.stem}.perturbed.jsonl"
         )
     problems = usable[:count]
-    _require_own_ids(problems, path)
     there = {kind for problem in problems for kind in _kinds(problem)}
     kinds = [str(kind) for kind in SEMIFACTUAL if kind in there]
-    return Panel(problems, kinds, {"no rewrite": len(loaded.problems) - len(usable)})
+    left_out = {"row refused": len(loaded.refused), "no rewrite": len(loaded.problems) - len(usable)}
+    return Panel(problems, kinds, left_out)
 
 
 def _kinds(problem: Problem) -> list[str]:
     return [kind for kind in SEMIFACTUAL if problem.perturbations.get(kind)]
-
-
-def _require_own_ids(problems: Sequence[Problem], path: Path) -> None:
-    """Records, bootstrap clusters and resuming rest on the ids."""
-    seen: set[str] = set()
-    for problem in problems:
-        if problem.id in seen:
-            raise ScapoError(f"{path}: two problems have the id {problem.id!r}. Give every row its own id.")
-        seen.add(problem.id)
 
 
 def response_limit(local: LocalModel, asked: int | None) -> int:

@@ -66,6 +66,9 @@ def lines(
             axes.yaxis.set_major_formatter(PERCENT)
         if zero:
             axes.set_ylim(bottom=0)
+        if shaded:
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, high + 0.1 * (high - low))  # room for the label above the lines
 
     return draw(name, alt, {WIDTH: 230}.get(width, 40 + width // 2), paint, width)
 

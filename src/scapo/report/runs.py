@@ -75,11 +75,11 @@ def load_runs(paths: Iterable[Path | str]) -> Runs:
     """Read every run directory at or below `paths`; a path without any raises a ScapoError naming it."""
     runs = Runs()
     for path in _run_directories(paths):
-        if (path / MARKERS["train"]).is_file():
+        if _holds(path, "train"):
             runs.train.append(_load_train(path))
-        if (path / MARKERS["evaluate"]).is_file():
+        if _holds(path, "evaluate"):
             runs.evaluate.append(_load_evaluate(path))
-        if (path / MARKERS["diagnose"]).is_file():
+        if _holds(path, "diagnose"):
             runs.diagnose.append(_load_diagnose(path))
     return runs
 
@@ -102,7 +102,7 @@ def _run_directories(paths: Iterable[Path | str]) -> list[Path]:
 
 def _search(path: Path, depth: int) -> list[Path]:
     """`path` itself when it is a run, otherwise the runs below it in name order."""
-    if any((path / name).is_file() and _is_run(path / name, kind) for kind, name in MARKERS.items()):
+    if any(_holds(path, kind) for kind in MARKERS):
         return [path]
     if depth == 0:
         return []
@@ -110,9 +110,16 @@ def _search(path: Path, depth: int) -> list[Path]:
     return [run for child in children for run in _search(child, depth - 1)]
 
 
-def _is_run(path: Path, kind: str) -> bool:
-    """A model folder has a config.json too: only ours says what kind of run it is."""
-    return kind != "train" or '"kind"' in path.read_text(encoding="utf-8", errors="replace")
+def _holds(path: Path, kind: str) -> bool:
+    """Whether a folder is a run of that kind. A model has a config.json too: only ours says what it is."""
+    file = path / MARKERS[kind]
+    if kind != "train" or not file.is_file():
+        return file.is_file()
+    try:
+        config = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except ValueError:
+        return True  # reading it says what is wrong with it
+    return isinstance(config, dict) and config.get("kind") == "train"
 
 
 def _load_train(path: Path) -> TrainRun:

@@ -34,7 +34,7 @@ def _part(row: dict[str, Any], stage: str, place: int, longest: float) -> dict[s
         "width": round(100 * seconds / longest, 3),
         "text": duration(seconds),
         "share": percent(seconds / row["total"]),
-        "per_step": short(seconds / row["steps"]),
+        "per_step": f"{seconds / row['steps']:.3g}",
         "wide": seconds > WIDE * longest,
     }
 
