@@ -125,10 +125,12 @@ def test_mean_square_is_at_most_one_and_unmasked_places_are_zero(batch):
             assert abs(float(values.mean())) < 1e-5
 
 
-@pytest.mark.parametrize("drift", [torch.full((2, 2, 3), 0.3), torch.zeros(2, 2, 3)])
-def test_no_spread_gives_exact_zeros(drift):
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_spread_gives_exact_zeros(value, dtype):
+    drift = torch.full((2, 2, 3), value, dtype=dtype)  # six times 0.1 / 6 is not 0.1 in float64
     u = group_stability(drift, torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 0]))
-    assert torch.equal(u, torch.zeros(2, 3))
+    assert torch.equal(u, torch.zeros(2, 3, dtype=dtype))
 
 
 def test_one_valid_token_and_no_valid_token_give_exact_zeros():

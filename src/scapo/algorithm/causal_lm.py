@@ -126,9 +126,10 @@ class CausalLM:
         mask = torch.ones_like(ids)
         logits = model(input_ids=ids, attention_mask=mask).logits
         hidden, cache = self.run(ids, mask, keep_cache=self.cache_name is not None)
-        best = logits.argmax(dim=-1)
-        theirs = logits.float().log_softmax(dim=-1).gather(-1, best[..., None]).squeeze(-1)
-        gap = float((theirs - self.logprobs(hidden, best, 1.0)).abs().max())
+        extremes = torch.stack([logits.argmax(dim=-1), logits.argmin(dim=-1)], dim=-1)
+        theirs = logits.float().log_softmax(dim=-1).gather(-1, extremes)
+        ours = self.logprobs(torch.stack([hidden, hidden], dim=-2), extremes, 1.0)
+        gap = float((theirs - ours).abs().max())
         half = torch.is_autocast_enabled(self.device.type) or torch.finfo(self.head_weight.dtype).bits < 32
         if not gap <= (CHECK_TOLERANCE_HALF if half else CHECK_TOLERANCE):
             raise ScapoError(

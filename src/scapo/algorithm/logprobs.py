@@ -71,7 +71,8 @@ def selected_logprobs(
     Head and log-softmax run in float32 (bf16 logits near 20 are 0.06 apart: as much as a typical drift), also
     under autocast. Peak extra memory is a few times chunk_tokens * V floats plus, for half-precision weights,
     one float32 copy of the weight; it does not grow with the number of tokens. With gradient, each chunk's
-    logits are recomputed in the backward pass.
+    logits are recomputed in the backward pass. On a GPU, `torch.set_float32_matmul_precision("high")` speeds
+    the head up and is exact for bf16 weights and hidden states, whose 8 bits fit TF32's 11.
 
     Args:
         hidden: last hidden states, (..., H). lm_head_weight: (V, H). targets: token ids, (...).
@@ -116,7 +117,7 @@ def selected_logprobs(
 
 
 def _score_logits(logits_CV: Tensor, targets_C: Tensor, with_entropy: bool) -> tuple[Tensor, Tensor]:
-    """Log-prob of each target, and the entropy (an empty-handed copy of the log-probs when not asked for)."""
+    """Log-prob of each target, and the entropy (the log-probs again when it isn't asked for)."""
     log_softmax_CV = logits_CV.log_softmax(dim=-1)
     logp_C = log_softmax_CV.gather(-1, targets_C[:, None]).squeeze(-1)
     if not with_entropy:

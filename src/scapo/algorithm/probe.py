@@ -18,6 +18,7 @@ from torch import Tensor
 
 from scapo.algorithm.causal_lm import CausalLM, scoring_mode, select_rows
 from scapo.algorithm.drift import probability_drift
+from scapo.algorithm.padding import left_padded, right_padded
 from scapo.algorithm.probe_plan import Batch, ProbeRow, check_rows, plan_batches
 
 BATCH_TOKENS_CPU = 2048
@@ -85,58 +86,75 @@ def response_logprobs(
     K = check_rows(rows)
     with scoring_mode(model):
         lm = CausalLM.of(model, rows[0].clean)
-        if lm.cache_name is None or not share_prompts:
+        if not share_prompts:
             lm = replace(lm, cache_name=None)
         budget = batch_tokens or (BATCH_TOKENS_CPU if lm.device.type == "cpu" else BATCH_TOKENS_GPU)
-        targets_NT, mask_NT = right_padded([row.response for row in rows], lm.device)
-        logp = torch.zeros(K + 1, *mask_NT.shape, device=lm.device)
-        for batch in plan_batches(rows, budget):
-            for k in range(K + 1):
-                _score_context(lm, batch, k, targets_NT, mask_NT, temperature, out_NT=logp[k])
-        noise_M = _noise_drift(lm, rows, logp[0], noise_rows, temperature, budget)
+        scorer = _Scorer.of(lm, rows, temperature)
+        logp = scorer.score(plan_batches(rows, budget), K + 1)
+        noise_M = _noise_drift(scorer, rows, logp[0], noise_rows, budget)
     present_NK = [[text is not None for text in row.perturbed] for row in rows]
     present_KN = torch.tensor(present_NK, dtype=torch.bool, device=lm.device).reshape(len(rows), K).T
-    absent_KNT = mask_NT & ~present_KN[:, :, None]
+    absent_KNT = scorer.mask_NT & ~present_KN[:, :, None]
     return ProbeResult(
         logp_clean=logp[0],
         logp_perturbed=logp[1:].masked_fill(absent_KNT, float("nan")),
-        mask=mask_NT,
+        mask=scorer.mask_NT,
         present=present_KN,
         noise_drift=noise_M,
     )
 
 
-def _score_context(
-    lm: CausalLM,
-    batch: Batch,
-    k: int,
-    targets_NT: Tensor,
-    mask_NT: Tensor,
-    temperature: float,
-    out_NT: Tensor,
-) -> None:
-    """Write the log-probs of the batch's rows under context k (0: the original prompt) into `out_NT`."""
-    prompt_UW, real_UW = left_padded([prompt[k] for prompt in batch.prompts], batch.width, lm.device)
-    shared = lm.run(prompt_UW, real_UW, keep_cache=True) if lm.cache_name else None
-    for chunk in batch.chunks:
-        rows_B, which_B = (torch.tensor(column, device=lm.device) for column in zip(*chunk, strict=True))
-        T = int(mask_NT[rows_B].sum(dim=1).max())
-        targets_BT, mask_BT = targets_NT[rows_B, :T], mask_NT[rows_B, :T]
-        ids_BS, real_BS = targets_BT[:, :-1], torch.cat([real_UW[which_B], mask_BT[:, :-1].long()], dim=1)
-        if shared is None:
-            ids_BS = torch.cat([prompt_UW[which_B], ids_BS], dim=1)
-            hidden_BTH = lm.run(ids_BS, real_BS)[0][:, batch.width - 1 :]
-        else:
-            hidden_BTH = _after_prompt(lm, shared, which_B, ids_BS, real_BS)
-        logp_BT = out_NT.new_zeros(mask_BT.shape)
-        logp_BT[mask_BT] = lm.logprobs(hidden_BTH[mask_BT], targets_BT[mask_BT], temperature)
-        out_NT[rows_B, :T] = logp_BT
+@dataclass(frozen=True, kw_only=True)
+class _Scorer:
+    """A model and the responses that it scores; targets_NT holds their ids, right-padded."""
+
+    lm: CausalLM
+    targets_NT: Tensor
+    mask_NT: Tensor
+    temperature: float
+
+    @classmethod
+    def of(cls, lm: CausalLM, rows: Sequence[ProbeRow], temperature: float) -> "_Scorer":
+        targets_NT, mask_NT = right_padded([row.response for row in rows], lm.device)
+        return cls(lm=lm, targets_NT=targets_NT, mask_NT=mask_NT, temperature=temperature)
+
+    def score(self, batches: Sequence[Batch], contexts: int) -> Tensor:
+        """Log-probs under the first `contexts` contexts (0: the original prompt), (contexts, N, T)."""
+        logp = torch.zeros(contexts, *self.mask_NT.shape, device=self.lm.device)
+        for batch in batches:
+            for k in range(contexts):
+                self._score_context(batch, k, logp[k])
+        return logp
+
+    def _score_context(self, batch: Batch, k: int, out_NT: Tensor) -> None:
+        """Write the log-probs of the batch's rows under context k into `out_NT`."""
+        prompts = [prompt[k] for prompt in batch.prompts]
+        prompt_UW, real_UW = left_padded(prompts, batch.width, self.lm.device)
+        shared = self.lm.run(prompt_UW, real_UW, keep_cache=True) if self.lm.cache_name else None
+        for chunk in batch.chunks:
+            rows_B, which_B = (torch.tensor(x, device=self.lm.device) for x in zip(*chunk, strict=True))
+            T = int(self.mask_NT[rows_B].sum(dim=1).max())
+            ids_BT, mask_BT = self.targets_NT[rows_B, :T], self.mask_NT[rows_B, :T]
+            real_BS = torch.cat([real_UW[which_B], mask_BT[:, :-1].long()], dim=1)
+            if shared is None:
+                hidden_BTH = _after_prompt(self.lm, prompt_UW[which_B], ids_BT[:, :-1], real_BS)
+            else:
+                hidden_BTH = _after_shared_prompt(self.lm, shared, which_B, ids_BT[:, :-1], real_BS)
+            logp_BT = out_NT.new_zeros(mask_BT.shape)
+            logp_BT[mask_BT] = self.lm.logprobs(hidden_BTH[mask_BT], ids_BT[mask_BT], self.temperature)
+            out_NT[rows_B, :T] = logp_BT
 
 
-def _after_prompt(
+def _after_prompt(lm: CausalLM, prompt_BW: Tensor, ids_BS: Tensor, real_BS: Tensor) -> Tensor:
+    """Hidden states that predict each response token, (B, T, H): prompt and response in one pass."""
+    hidden_BSH, _ = lm.run(torch.cat([prompt_BW, ids_BS], dim=1), real_BS)
+    return hidden_BSH[:, prompt_BW.shape[1] - 1 :]
+
+
+def _after_shared_prompt(
     lm: CausalLM, shared: tuple[Tensor, Any], which_B: Tensor, ids_BS: Tensor, real_BS: Tensor
 ) -> Tensor:
-    """Hidden states that predict each response token (B, T, H): the prompt's last, then the response's."""
+    """The same from the prompts' hidden states and cache: the prompt's last state, then the response's."""
     prompt_UWH, cache = shared
     first_B1H = prompt_UWH[which_B, -1:]
     if ids_BS.shape[1] == 0:
@@ -146,33 +164,14 @@ def _after_prompt(
 
 
 def _noise_drift(
-    lm: CausalLM, rows: Sequence[ProbeRow], logp_NT: Tensor, count: int, temperature: float, budget: int
+    scorer: _Scorer, rows: Sequence[ProbeRow], logp_NT: Tensor, count: int, budget: int
 ) -> Tensor:
     """Score up to `count` rows once more under the original prompt, in other shapes: (M,) drift."""
-    scored = [n for n, row in enumerate(rows) if row.response]
-    chosen = scored[:: max(1, math.ceil(len(scored) / count))] if count else []
+    with_response = [n for n, row in enumerate(rows) if row.response]
+    chosen = with_response[:: max(1, math.ceil(len(with_response) / count))] if count else []
     picked = [ProbeRow(clean=rows[n].clean, perturbed=(), response=rows[n].response) for n in chosen]
-    targets_NT, mask_NT = right_padded([row.response for row in picked], lm.device)
-    again_NT = logp_NT.new_zeros(mask_NT.shape)
-    lm = replace(lm, first_position=NOISE_SHIFT if lm.rotary else 0)
-    for batch in plan_batches(picked, budget):
-        wider = replace(batch, width=batch.width + NOISE_SHIFT)
-        _score_context(lm, wider, 0, targets_NT, mask_NT, temperature, out_NT=again_NT)
-    before_NT = logp_NT[chosen, : mask_NT.shape[1]]
-    return probability_drift(before_NT[mask_NT], again_NT[mask_NT][None])[0]
-
-
-def left_padded(texts: Sequence[Sequence[int]], width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids (U, W) with zeros on the left, and a long mask that is 1 at real tokens."""
-    ids = torch.tensor([[0] * (width - len(text)) + list(text) for text in texts], device=device)
-    real = torch.tensor([[0] * (width - len(text)) + [1] * len(text) for text in texts], device=device)
-    return ids, real
-
-
-def right_padded(texts: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids (N, T) with zeros on the right, and a bool mask that is True at real tokens."""
-    width = max(map(len, texts), default=0)
-    lengths = torch.tensor([len(text) for text in texts], device=device)
-    padded = [[*text, *[0] * (width - len(text))] for text in texts]
-    ids = torch.tensor(padded, dtype=torch.long, device=device).reshape(len(texts), width)
-    return ids, torch.arange(width, device=device) < lengths[:, None]
+    lm = replace(scorer.lm, first_position=NOISE_SHIFT if scorer.lm.rotary else 0)
+    again = _Scorer.of(lm, picked, scorer.temperature)
+    batches = [replace(batch, width=batch.width + NOISE_SHIFT) for batch in plan_batches(picked, budget)]
+    again_NT, before_NT = again.score(batches, 1)[0], logp_NT[chosen, : again.mask_NT.shape[1]]
+    return probability_drift(before_NT[again.mask_NT], again_NT[again.mask_NT][None])[0]
