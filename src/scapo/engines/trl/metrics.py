@@ -139,13 +139,14 @@ def rollout_summary(
     if rewards:
         found["reward/mean"] = sum(rewards) / len(rewards)
     found["credit/dead_groups"] = float(gather(rollout.dead_N.float()).mean())
-    if rollout.correction_NT is None:
-        return found
-    mask_NT, probed_NT = rollout.mask_NT, rollout.mask_NT & rollout.probed_N[:, None]
-    found |= drift_summary(gather(rollout.drift_NT[probed_NT]), gather(rollout.noise_M))
-    advantage_NT = rollout.advantage_N[:, None].expand_as(mask_NT)
-    found |= credit_summary(gather(advantage_NT[mask_NT]), gather(rollout.correction_NT[mask_NT]), lam)
-    found["credit/u_histogram"] = histogram(gather(rollout.u_NT[probed_NT]))
+    mask_NT = rollout.mask_NT
+    if rollout.drift_NT is not None and rollout.u_NT is not None and rollout.probed_N is not None:
+        probed_NT = mask_NT & rollout.probed_N[:, None]
+        found |= drift_summary(gather(rollout.drift_NT[probed_NT]), gather(rollout.noise_M))
+        found["credit/u_histogram"] = histogram(gather(rollout.u_NT[probed_NT]))
+    if rollout.correction_NT is not None:
+        advantage_NT = rollout.advantage_N[:, None].expand_as(mask_NT)
+        found |= credit_summary(gather(advantage_NT[mask_NT]), gather(rollout.correction_NT[mask_NT]), lam)
     return found
 
 

@@ -41,7 +41,8 @@ class ShowProgress(TrainerCallback):
         self.task = self.bar.add_task("train", total=state.max_steps, completed=state.global_step, seen="")
         self.bar.start()
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, **arguments: Any) -> None:
+        logs = arguments["logs"]
         names = {"reward/mean": "reward", "completions/clipped_ratio": "truncated", "drift/mean": "drift"}
         self.shown |= {
             short: logs[name] for name, short in names.items() if isinstance(logs.get(name), float)

@@ -33,7 +33,8 @@ class RunFiles(TrainerCallback):
                 rewind(self.folder / name, state.global_step)
                 self._open[name] = JsonlAppender(self.folder / name)
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, **arguments: Any) -> None:
+        logs = arguments["logs"]
         if state.is_world_process_zero and "loss" in logs and METRICS in self._open:
             row = metrics.step_row(state.global_step, self.schedule.at(state.global_step), logs, self.extra)
             self._open[METRICS].append(row, sync=False)
