@@ -42,7 +42,7 @@ def test_a_mixed_batch_keeps_length_and_order():
 
 def test_only_correct_has_value_one_and_what_was_in_the_box_is_told():
     right, wrong, none = score_batch([r"\boxed{ 42 }", r"\boxed{41}", "42"], ["42"] * 3)
-    assert right == (1.0, Reason.CORRECT, " 42 ")
+    assert right == (1.0, Reason.CORRECT, "42")
     assert wrong == (0.0, Reason.WRONG, "41")
     assert none == (0.0, Reason.NO_BOX, None)
 

@@ -7,7 +7,9 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 MAX_DIGITS = 100_000
-"""Numbers with more digits than this are not computed."""
+"""Powers and factorials with more digits than this are not computed."""
+MAX_EXPONENT = 1e9
+"""Of e; exponentials are computed in floating point, so only their exponent costs."""
 DECIMAL_TOLERANCE = sympy.Rational(1, 10**6)
 """Relative; applies only where the gold itself holds a decimal: exact golds want exact answers."""
 _NEEDED_POINTS = 3
@@ -45,11 +47,12 @@ def proportional(gold: sympy.Expr, box: sympy.Expr) -> bool | None:
 
 
 def is_computable(expression: sympy.Expr) -> bool:
-    """Whether all numbers inside stay below MAX_DIGITS, judged without computing them."""
+    """Whether all numbers inside stay within MAX_DIGITS (exponentials MAX_EXPONENT), judged without computing."""
     try:
-        return _digits(expression) <= MAX_DIGITS
+        _log10(expression)
     except OverflowError:
         return False
+    return True
 
 
 def _exact(expression: sympy.Expr) -> sympy.Expr:
@@ -71,7 +74,7 @@ def _values_equal(left: sympy.Expr, right: sympy.Expr, tolerance: sympy.Rational
     if left.is_Rational and right.is_Rational:
         return bool(abs(left - right) <= tolerance * abs(left))
     atoms = (left - right).atoms(sympy.Rational)
-    digits = 120 + 3 * max((int(_digits(atom)) + 1 for atom in atoms), default=0)
+    digits = 120 + 3 * max((int(_log10(atom)) + 1 for atom in atoms), default=0)
     sizes = [abs(value.evalf(15, maxn=digits)) for value in (left - right, left, right)]
     if not all(_is_number(size) for size in sizes):
         return None
@@ -103,16 +106,18 @@ def _points(symbols: list[sympy.Basic]) -> Iterator[dict[sympy.Basic, sympy.Basi
             yield {s: sympy.Rational(numerator + step * at, denominator) for at, s in enumerate(symbols)}
 
 
-def _digits(expression: sympy.Basic) -> float:
-    """An upper bound for the digits of the exact value (or its size's logarithm). OverflowError if absurd."""
+def _log10(expression: sympy.Basic) -> float:
+    """An upper bound for the size (and so for the exact digits), as logarithm. OverflowError if too large."""
     if isinstance(expression, sympy.Rational):
         return max(math.log10(abs(expression.p) or 1), math.log10(expression.q))
-    parts = [_digits(part) for part in expression.args]
+    parts = [_log10(part) for part in expression.args]
+    if isinstance(expression, sympy.exp):
+        return _at_most(MAX_EXPONENT, _size(expression.args[0], parts[0]))
     if isinstance(expression, sympy.Pow):
-        return parts[0] * _size(expression.exp, parts[1])
+        return _at_most(MAX_DIGITS, parts[0] * _size(expression.exp, parts[1]))
     if isinstance(expression, sympy.factorial | sympy.binomial | sympy.gamma):
         factors = min(_size(part, digits) for part, digits in zip(expression.args, parts, strict=True))
-        return (parts[0] + 1) * factors
+        return _at_most(MAX_DIGITS, (parts[0] + 1) * factors)
     if isinstance(expression, sympy.Mul):
         return sum(parts)
     if isinstance(expression, sympy.Add):
@@ -120,6 +125,12 @@ def _digits(expression: sympy.Basic) -> float:
     return max(parts, default=_SYMBOL_DIGITS)
 
 
-def _size(value: sympy.Basic, digits: float) -> float:
+def _size(value: sympy.Basic, log10: float) -> float:
     """An upper bound for |value|, at least 1."""
-    return max(1.0, abs(float(value)) if isinstance(value, sympy.Rational) else 10.0**digits)
+    return max(1.0, abs(float(value)) if isinstance(value, sympy.Rational) else 10.0**log10)
+
+
+def _at_most(limit: float, value: float) -> float:
+    if value > limit:
+        raise OverflowError
+    return value

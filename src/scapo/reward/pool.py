@@ -66,8 +66,12 @@ def shared_pool() -> Pool:
     global _shared
     with _lock:
         if _shared is None:
-            _shared = Pool(min(MAX_WORKERS, len(os.sched_getaffinity(0))))
+            _shared = Pool(min(MAX_WORKERS, _usable_cores()))
         return _shared
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def close_shared_pool() -> None:

@@ -92,4 +92,6 @@ def _by_algebra(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Reason]:
 
 
 def _score(reason: Reason, box: str | None) -> Score:
-    return Score(float(reason is Reason.CORRECT), reason, box if box is None else box[:MAX_BOX_LENGTH])
+    return Score(
+        float(reason is Reason.CORRECT), reason, box if box is None else box[:MAX_BOX_LENGTH].strip()
+    )

@@ -4,6 +4,7 @@ Limits are the kernel's, so no input can dodge them, and they count this process
 machine can't turn a right answer into a timeout. A worker over its limit is killed by the timer and replaced.
 """
 
+import contextlib
 import json
 import os
 import resource
@@ -46,8 +47,10 @@ def serve(questions: BinaryIO, answers: BinaryIO) -> None:
 
 def _set_limits() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the timer ends the process
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     limit = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(MEMORY_BYTES, most)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    with contextlib.suppress(ValueError, OSError):  # macOS doesn't limit address space
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     sys.setrecursionlimit(_RECURSION_LIMIT)
