@@ -1,20 +1,26 @@
 """`ScapoConfig`: TRL's GRPOConfig with the paper's defaults and the few settings that SCAPO adds."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from trl import GRPOConfig
 
 from scapo.algorithm import LambdaSchedule
+from scapo.engines.trl.objective import check_own_loss, chosen_objective, plain_constants
 from scapo.errors import ScapoError
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 
 CHOICES = {
-    "credit": ("semifactual", "outcome"),
-    "objective": ("clipped",),
+    "credit": ("semifactual", "outcome", "cf_grpo", "fipo", "entropy_top"),
+    "objective": ("clipped", "gspo", "sapo"),
     "sign": ("negative", "all", "positive"),
     "source": ("aligned", "shuffled", "counterfactual"),
-    "dead_groups": ("keep", "skip"),
+    "dead_groups": ("keep", "skip", "drop"),
+}
+CREDIT_CONSTANTS = {
+    "cf_grpo": ("bounds", "conserve"),
+    "fipo": ("half_life", "clip", "safety", "dual_clip", "drop_runaway"),
+    "entropy_top": ("share",),
 }
 TOKEN_REDUCTIONS = ("dapo", "grpo", "bnpo", "dr_grpo")
 """TRL's `loss_type` values of the clipped token objective; they differ only in how tokens are averaged."""
@@ -42,8 +48,28 @@ class ScapoConfig(GRPOConfig):
     delta: float | None = _option(10.0, "Dual clip: bound of the ratio where the advantage is negative.")
     logging_steps: float = _option(1, "Optimiser steps between two rows of metrics.jsonl.")
 
-    credit: str = _option("semifactual", "'semifactual' (SCAPO) or 'outcome' (GRPO).")
-    objective: str = _option("clipped", "'clipped': the ratio clip with dual clip, averaged by `loss_type`.")
+    _VALID_DICT_FIELDS: ClassVar[list[str]] = [
+        *GRPOConfig._VALID_DICT_FIELDS,
+        "objective_constants",
+        "credit_constants",
+    ]
+
+    credit: str = _option(
+        "semifactual", "'semifactual' (SCAPO), 'outcome' (GRPO), 'cf_grpo', 'fipo' or 'entropy_top'."
+    )
+    objective: str = _option(
+        "clipped", "'clipped' (ratio clip with dual clip), 'gspo' or 'sapo', averaged by `loss_type`."
+    )
+    objective_constants: dict[str, Any] | str | None = field(
+        default=None,
+        metadata={
+            "help": "Constants of 'gspo' (clip_low, clip_high) or 'sapo' (tau_positive, tau_negative)."
+        },
+    )
+    credit_constants: dict[str, Any] | str | None = field(
+        default=None,
+        metadata={"help": "Constants of the credits 'cf_grpo', 'fipo', 'entropy_top' (docs/methods.md)."},
+    )
     lambda_0: float = _option(0.01, "Weight of the correction while it is on.")
     n_0: int = _option(120, "Optimiser steps, counted from 1, with the correction on; 0 afterwards.")
     sign: str = _option(
@@ -54,7 +80,8 @@ class ScapoConfig(GRPOConfig):
         default=None, metadata={"help": "Perturbation kinds to probe; all four semifactual ones when unset."}
     )
     dead_groups: str = _option(
-        "keep", "'keep' corrects groups whose rewards are all equal, 'skip' leaves them 0."
+        "keep",
+        "Groups of equal rewards: 'keep' corrects them, 'skip' does not, 'drop' (DAPO) takes them out.",
     )
     advantage_eps: float | None = _option(
         1e-6, "Added to the std of the rewards; unset keeps TRL's own advantages (1e-4)."
@@ -75,7 +102,7 @@ class ScapoConfig(GRPOConfig):
         self._check_choices()
         self._check_objective()
         self._check_engine()
-        if self.probes:
+        if self.scores_again:
             self._check_probe()
 
     @property
@@ -87,6 +114,16 @@ class ScapoConfig(GRPOConfig):
     def probes(self) -> bool:
         """Whether any step of the run needs the probe."""
         return self.schedule.at(1) > 0
+
+    @property
+    def scores_again(self) -> bool:
+        """Whether responses are scored a second time by our own pass: the probe, or CF-GRPO's masked spans."""
+        return self.probes or self.credit == "cf_grpo"
+
+    @property
+    def own_loss(self) -> bool:
+        """Whether the loss is our `policy_loss`; else it is TRL's."""
+        return self.objective != "clipped" or self.credit == "fipo"
 
     @property
     def probed_kinds(self) -> tuple[str, ...]:
@@ -114,20 +151,38 @@ class ScapoConfig(GRPOConfig):
     def _check_objective(self) -> None:
         if self.loss_type not in TOKEN_REDUCTIONS:
             raise ScapoError(
-                f"objective is 'clipped', but loss_type is {self.loss_type!r}, an objective of its own. Set "
-                f"loss_type to one of {', '.join(map(repr, TOKEN_REDUCTIONS))} ('dapo' is the paper's token "
-                "mean)."
+                f"objective is {self.objective!r}, but loss_type is {self.loss_type!r}, an objective of its own. "
+                f"Set loss_type to one of {', '.join(map(repr, TOKEN_REDUCTIONS))} ('dapo' is the paper's token "
+                "mean), and choose the objective by objective=... ('clipped', 'gspo', 'sapo')."
             )
         if self.importance_sampling_level != "token":
             raise ScapoError(
-                f"objective is 'clipped', whose ratio is per token, but importance_sampling_level is "
-                f"{self.importance_sampling_level!r}. Leave it at 'token'."
+                f"objective is {self.objective!r}, whose ratio has a form per token, but "
+                f"importance_sampling_level is {self.importance_sampling_level!r}. Leave it at 'token'; GSPO is "
+                "objective='gspo'."
             )
-        if self.delta is not None and self.delta <= 1 + self.epsilon_high:
+        self._check_constants()
+        if self.own_loss:
+            check_own_loss(self)
+        if self.objective == "clipped" and self.delta is not None and self.delta <= 1 + self.epsilon_high:
             raise ScapoError(
                 f"delta (dual clip) is {self.delta}, not above the upper clip 1 + epsilon_high = "
                 f"{1 + self.epsilon_high:g}; no ratio would be left unclipped in between. The paper uses 10."
             )
+
+    def _check_constants(self) -> None:
+        if self.objective == "clipped" and self.objective_constants:
+            raise ScapoError(
+                "objective 'clipped' takes its constants from epsilon, epsilon_high and delta (dual clip); set "
+                "those instead of objective_constants."
+            )
+        chosen_objective(self)  # names unknown constants
+        known = CREDIT_CONSTANTS.get(self.credit, ())
+        for name in plain_constants(self.credit_constants):
+            if name not in known:
+                raise ScapoError(
+                    f"The credit {self.credit!r} has no constant {name!r}; it has {', '.join(known) or 'none'}."
+                )
 
     def _check_engine(self) -> None:
         window, rollout = self.gradient_accumulation_steps, self.steps_per_generation * self.num_iterations

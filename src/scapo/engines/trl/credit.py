@@ -1,12 +1,12 @@
 """Credit: what each token of a response gets, decided after a rollout and applied at every optimiser step.
 
-To add one: a class with the two methods of `Credit`, and a line in CREDITS.
+To add one: a class with the methods of `Credit` (OutcomeCredit has all of them), and a line in registry.py.
 
 Shape suffixes: _K perturbations, _N responses of this process's rollout batch, _B rows of one micro-batch,
 _T response tokens.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -42,10 +42,17 @@ class Rollout:
     probed_N: Tensor | None = None
     """True where a row has any perturbation."""
     correction_NT: Tensor | None = None
+    # What a multiplicative credit adds.
+    weight_NT: Tensor | None = None
+    batch: dict[str, Any] = field(default_factory=dict)
+    """The same rows as the engine's padded tensors."""
 
 
 class Credit(Protocol):
-    """The two moments of token credit."""
+    """The moments of token credit."""
+
+    uses_current_policy: bool
+    """Whether `at_loss` is wanted; the loss is then our own (objective.py)."""
 
     def after_rollout(self, trainer: Any, rollout: Rollout) -> dict[str, Tensor]:
         """Tensors with one row per response that should travel to the optimiser steps."""
@@ -55,9 +62,17 @@ class Credit(Protocol):
         """The advantages of a micro-batch, (B,) or (B, T), at optimiser step `step` (from 1)."""
         ...
 
+    def at_loss(
+        self, advantage: Tensor, logp_BT: Tensor, old_BT: Tensor, mask_BT: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Advantages and mask once the current policy's log-probs are known (without gradient)."""
+        ...
+
 
 class OutcomeCredit:
     """GRPO: every token of a response gets the response's advantage."""
+
+    uses_current_policy = False
 
     def __init__(self, config: ScapoConfig) -> None:
         pass
@@ -68,8 +83,13 @@ class OutcomeCredit:
     def at_step(self, inputs: dict[str, Any], step: int) -> Tensor:
         return inputs["advantages"]
 
+    def at_loss(
+        self, advantage: Tensor, logp_BT: Tensor, old_BT: Tensor, mask_BT: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return advantage, mask_BT
 
-class SemifactualCredit:
+
+class SemifactualCredit(OutcomeCredit):
     """SCAPO (arXiv:2609.40360, eq. 9): A~ = A + lambda * min(u, 0), lambda by the schedule.
 
     u is fixed for all optimiser steps that a rollout batch feeds; lambda is looked up at each of them. Where
@@ -104,6 +124,3 @@ class SemifactualCredit:
         if lam == 0 or self.KEY not in inputs:
             return inputs["advantages"]
         return augmented_advantage(inputs["advantages"], inputs[self.KEY], lam)
-
-
-CREDITS: dict[str, type[Any]] = {"outcome": OutcomeCredit, "semifactual": SemifactualCredit}

@@ -10,7 +10,12 @@ import yaml
 
 from scapo.errors import ScapoError
 
-METHOD = ("credit", "objective", "lambda_0", "n_0", "sign", "source", "kinds", "dead_groups", "advantage_eps")
+METHOD = (
+    *("credit", "objective", "lambda_0", "n_0", "sign", "source", "kinds", "dead_groups", "advantage_eps"),
+    *("objective_constants", "credit_constants"),
+)
+NAME = "method.name"
+"""Not a setting of its own: it stands for the settings of a named method."""
 ROLLOUT = {"prompts": 128, "responses": 8, "updates": 2, "micro_batch": 8, "max_tokens": 512}
 """Sizes of a rollout where a recipe says nothing; the first three are the paper's."""
 TRAIN = {"split": "train", "columns": {}, "max_prompt_tokens": 1024}
@@ -58,8 +63,7 @@ def load_recipe(path: Path | str, overrides: Sequence[str] = ()) -> Recipe:
         raise ScapoError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(content, dict):
         raise ScapoError(f"{path} must hold `key: value` lines at its top level, such as `model: ...`.")
-    for key, value in parse_overrides(overrides):
-        _set(content, key, value)
+    _apply(content, parse_overrides(overrides))
     _check_keys(content, str(path))
     for name in ("model", "train"):
         if not content.get(name):
@@ -86,6 +90,26 @@ def parse_overrides(words: Sequence[str]) -> list[tuple[str, Any]]:
             text = rest.pop(0)
         pairs.append((key, yaml.safe_load(text)))
     return pairs
+
+
+def _apply(content: dict[str, Any], pairs: Sequence[tuple[str, Any]]) -> None:
+    """A method's name first gives its settings: the file's for the file's own, then the command line's."""
+    from scapo.engines.trl.method import use_method
+
+    own = content.get("method")
+    if isinstance(own, dict) and "name" in own:
+        label, own = content.get("label"), dict(own)
+        trainer = content.get("trainer")
+        use_method(content, own.pop("name"))
+        content["method"].update(own)
+        content["method"].pop("name")
+        content["trainer"].update(trainer if isinstance(trainer, dict) else {})
+        content["label"] = label or content["label"]
+    for key, value in sorted(pairs, key=lambda pair: pair[0] != NAME):
+        if key == NAME:
+            use_method(content, value)
+        else:
+            _set(content, key, value)
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:

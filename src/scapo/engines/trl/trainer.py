@@ -2,7 +2,7 @@
 
 Two overrides carry the method: `_generate_and_score_completions` computes the outcome advantage and, while
 lambda is on, the correction; `_compute_loss` adds lambda times the correction and hands over to TRL's own
-loss. The others only time a stage, or save what a checkpoint needs in the middle of a rollout batch.
+loss (or to ours, for an objective that TRL lacks in the form needed). The others only time a stage, or save what a checkpoint needs in the middle of a rollout batch.
 
 Shape suffixes: _N responses of this process, _A responses of all processes, _F reward functions.
 """
@@ -19,11 +19,13 @@ from trl import GRPOTrainer
 
 from scapo.algorithm import outcome_advantage
 from scapo.engines.trl import checkpoint, metrics
-from scapo.engines.trl.checks import check_groups, check_inputs
+from scapo.engines.trl.checks import check_groups, check_inputs, check_kinds
 from scapo.engines.trl.clock import StepClock
 from scapo.engines.trl.config import ScapoConfig
-from scapo.engines.trl.credit import CREDITS, Credit, Rollout
+from scapo.engines.trl.credit import Credit, Rollout
+from scapo.engines.trl.objective import chosen_objective, own_loss
 from scapo.engines.trl.probe import Probe
+from scapo.engines.trl.registry import CREDITS
 from scapo.engines.trl.runfiles import RunFiles
 from scapo.errors import ScapoError
 
@@ -44,11 +46,19 @@ class ScapoTrainer(GRPOTrainer):
         if not isinstance(args, ScapoConfig):
             raise ScapoError(f"ScapoTrainer needs args=ScapoConfig(...), but got {type(args).__name__}.")
         check_inputs(args, kwargs)
+        check_kinds(args, kwargs.get("train_dataset"))
         super().__init__(model, reward_funcs, args, **kwargs)
-        if args.probes and self._is_vlm:
+        if (args.scores_again or args.own_loss) and self._is_vlm:
             raise ScapoError(
-                "Probing works on text prompts only; for a vision-language model set credit='outcome'."
+                "This method works on text prompts only; for a vision-language model set credit='outcome' and "
+                "objective='clipped'."
             )
+        if args.own_loss and self.aux_loss_enabled:
+            raise ScapoError(
+                f"objective {args.objective!r} with credit {args.credit!r} has no load-balancing term; set "
+                "router_aux_loss_coef to 0, or use objective 'clipped' with another credit."
+            )
+        self._objective = chosen_objective(args) if args.own_loss else None
         self.schedule = args.schedule
         self.credit: Credit = CREDITS[args.credit](args)
         self._probe = Probe(self) if args.probes else None
@@ -69,6 +79,8 @@ class ScapoTrainer(GRPOTrainer):
         output = self._timed("score", super()._generate_and_score_completions, inputs)
         rollout = self._as_rollout(inputs, output)
         output["advantages"] = rollout.advantage_N
+        if self.args.dead_groups == "drop":
+            self._drop_dead_groups(output, rollout)
         output |= self.credit.after_rollout(self, rollout)
         self._record(rollout)
         return output
@@ -76,6 +88,8 @@ class ScapoTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         if self.model.training:
             inputs = inputs | {"advantages": self.credit.at_step(inputs, self.state.global_step + 1)}
+            if self._objective is not None:
+                return own_loss(self, model, inputs, self._objective)
         return super()._compute_loss(model, inputs)
 
     def probe(self, rollout: Rollout) -> None:
@@ -107,7 +121,15 @@ class ScapoTrainer(GRPOTrainer):
             reward_N=reward_A[mine],
             advantage_N=output["advantages"] if advantage_A is None else advantage_A[mine],
             dead_N=metrics.dead_rows(reward_A, group_A)[mine],
+            batch=output,
         )
+
+    def _drop_dead_groups(self, output: dict[str, Any], rollout: Rollout) -> None:
+        """DAPO's filter: rows of groups with one reward leave the loss, numerator and denominator alike."""
+        keep_N1 = ~rollout.dead_N[:, None]
+        rollout.mask_NT = rollout.mask_NT & keep_N1
+        output["completion_mask"] = output["completion_mask"] * keep_N1
+        output["num_items_in_batch"] = self.accelerator.gather(rollout.mask_NT.sum()).sum()
 
     def _weighted_reward(self) -> Tensor:
         """Reward of every response of all processes; NaN where no reward function gave one."""
