@@ -3,8 +3,20 @@
 import platform
 from importlib import metadata
 
-PACKAGES = ("scapo", "torch", "transformers", "trl", "accelerate", "peft", "vllm", "datasets", "tokenizers",
-            "math-verify", "inspect-ai", "numpy")
+PACKAGES = (
+    "scapo",
+    "torch",
+    "transformers",
+    "trl",
+    "accelerate",
+    "peft",
+    "vllm",
+    "datasets",
+    "tokenizers",
+    "math-verify",
+    "inspect-ai",
+    "numpy",
+)
 
 
 def versions() -> dict[str, str]:
