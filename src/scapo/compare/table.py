@@ -1,0 +1,129 @@
+"""From the finished cells of a grid to numbers over seeds. A seed is one unit; pairs share their seed.
+
+Reward is only measured where a step samples (every second step in the paper's setting).
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any
+
+from scapo.compare.grid import Cell
+from scapo.files import read_jsonl
+
+FINAL_SHARE = 0.1
+"""Share of a training's rollouts whose mean reward is its final one, and the width of the running mean."""
+TRAIN = "train/reward"
+"""The name under which the final training reward stands beside the test sets."""
+
+Curve = list[tuple[int, float]]
+
+
+def mean_over_seeds(values: Sequence[float]) -> dict[str, Any]:
+    """Mean and standard error, sd (ddof 1) / sqrt(seeds); the error is None for one seed."""
+    error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+    return {"value": fmean(values), "stderr": error, "seeds": len(values)}
+
+
+def paired_over_seeds(ours: Mapping[int, float], base: Mapping[int, float]) -> dict[str, Any] | None:
+    """Mean of ours - base over the seeds both have, with a 95 % t interval; None without a shared seed."""
+    from scipy.special import stdtrit
+
+    gains = [ours[seed] - base[seed] for seed in sorted(ours) if seed in base]
+    if not gains:
+        return None
+    found = mean_over_seeds(gains)
+    low = high = None
+    if found["stderr"] is not None:
+        half = float(stdtrit(len(gains) - 1, 0.975)) * found["stderr"]
+        low, high = found["value"] - half, found["value"] + half
+    return found | {"low": low, "high": high}
+
+
+def final_reward(curve: Curve) -> float:
+    """Mean reward over the last tenth of the rollouts (at least one)."""
+    return fmean(reward for _, reward in curve[-_width(curve) :])
+
+
+def steps_to_reach(curve: Curve, reward: float) -> int | None:
+    """The first step at which the running mean (over a tenth of the rollouts) is at least `reward`."""
+    width = _width(curve)
+    for stop in range(width, len(curve) + 1):
+        if fmean(value for _, value in curve[stop - width : stop]) >= reward:
+            return curve[stop - 1][0]
+    return None
+
+
+def _width(curve: Curve) -> int:
+    return max(1, round(FINAL_SHARE * len(curve)))
+
+
+def read_cell(cell: Cell) -> dict[str, Any]:
+    """One finished cell: `{scores: {set: accuracy}, curve, steps, seconds_per_step}`."""
+    rows = [row for _, row in read_jsonl(cell.folder / "metrics.jsonl")]
+    curve = [(row["step"], row["reward/mean"]) for row in rows if "reward/mean" in row]
+    path = cell.folder / "evaluate" / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if "evaluate" in cell.stages else {}
+    scores = {name: entry["accuracy"] for name, entry in found.get("suites", {}).items()}
+    spent = sum(value for row in rows for name, value in row.items() if name.startswith("time/"))
+    if curve:
+        scores[TRAIN] = final_reward(curve)
+    return {
+        "scores": scores,
+        "curve": curve,
+        "steps": len(rows),
+        "seconds_per_step": spent / max(1, len(rows)),
+    }
+
+
+def compare_runs(cells: Sequence[Cell], baseline: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The `results` of compare.json (docs/files.md) from finished cells."""
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for cell in cells:
+        found.setdefault(cell.method, {})[cell.seed] = read_cell(cell)
+    base = found.get(baseline, {})
+    return {
+        method: {"label": labels[method], **_of_method(runs, base, method == baseline)}
+        for method, runs in found.items()
+    }
+
+
+def _of_method(
+    runs: dict[int, dict[str, Any]], base: dict[int, dict[str, Any]], is_base: bool
+) -> dict[str, Any]:
+    sets = list(dict.fromkeys(name for run in runs.values() for name in run["scores"]))
+    by_set = {name: _scores(runs, name) for name in sets}
+    against = {name: paired_over_seeds(by_set[name], _scores(base, name)) for name in sets}
+    return {
+        "seeds": {str(seed): run["scores"] for seed, run in runs.items()},
+        "mean": {name: mean_over_seeds(list(values.values())) for name, values in by_set.items()},
+        "difference": {} if is_base else {name: gain for name, gain in against.items() if gain is not None},
+        "steps_to_baseline": _reached(runs, base),
+        "seconds_per_step": mean_over_seeds([run["seconds_per_step"] for run in runs.values()]),
+        "curve": mean_curve([run["curve"] for run in runs.values()]),
+    }
+
+
+def _scores(runs: dict[int, dict[str, Any]], name: str) -> dict[int, float]:
+    return {seed: run["scores"][name] for seed, run in runs.items() if name in run["scores"]}
+
+
+def _reached(runs: dict[int, dict[str, Any]], base: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Steps to the baseline's final training reward with the same seed; seeds that never got there are told."""
+    steps = {
+        str(seed): steps_to_reach(run["curve"], base[seed]["scores"][TRAIN])
+        for seed, run in runs.items()
+        if TRAIN in base.get(seed, {"scores": {}})["scores"]
+    }
+    arrived = [step for step in steps.values() if step is not None]
+    return {"seeds": steps, "reached": len(arrived), "mean": fmean(arrived) if arrived else None}
+
+
+def mean_curve(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """`{step, value, stderr, seeds}` at each step that any seed measured."""
+    at: dict[int, list[float]] = {}
+    for curve in curves:
+        for step, reward in curve:
+            at.setdefault(step, []).append(reward)
+    return [{"step": step, **mean_over_seeds(at[step])} for step in sorted(at)]
