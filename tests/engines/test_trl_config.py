@@ -33,7 +33,7 @@ def test_defaults_are_the_paper_s():
         ({"credit": "semi"}, "credit is 'semi'; it must be one of 'semifactual', 'outcome'"),
         ({"sign": "plus"}, "sign is 'plus'"),
         ({"source": "random"}, "source is 'random'"),
-        ({"dead_groups": "drop"}, "dead_groups is 'drop'"),
+        ({"dead_groups": "never"}, "dead_groups is 'never'"),
         ({"kinds": ["typo"]}, "kinds holds 'typo'; a kind is one of paraphrase"),
         ({"lambda_0": -1.0}, "lambda_0 is -1.0"),
         ({"n_0": -1}, "n_0 is -1"),
