@@ -43,6 +43,7 @@ def test_results_state_everything_needed_to_read_them(tmp_path, problem_file, sc
     assert one["pass_at_k"]["4"]["value"] == pytest.approx(1 / 3)
     assert one["truncation_rate"] == 0
     assert one["digest"]
+    assert (one["available"], one["notes"]) == (3, [])
 
 
 def test_every_sample_is_kept_with_its_raw_output(tmp_path, problem_file, scripted):
@@ -85,7 +86,7 @@ def test_truncation_is_counted_and_warned_about(tmp_path, problem_file, scripted
     scripted.reply = lambda prompt, seed: ("2 + 3 is", "max_tokens" if seed % 2 else "stop")
     results = run(tmp_path / "out", problem_file, max_tokens=16)
     assert results["suites"]["sums"]["truncation_rate"] == 0.5
-    assert "50% of the responses were cut at 16 tokens" in results["warnings"][0]
+    assert "50% of the responses were cut (at 16 tokens" in results["warnings"][0]
     assert results["suites"]["sums"]["reasons"] == {"no_box": 12}
 
 

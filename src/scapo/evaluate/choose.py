@@ -19,6 +19,8 @@ PROVIDERS = frozenset(
     }
 )  # fmt: skip
 
+SHORT_RESPONSE = 512
+
 
 def choose_model(
     name: str,
@@ -26,10 +28,14 @@ def choose_model(
     label: str | None,
     base_url: str | None,
     max_connections: int | None,
+    batch_size: int = 32,
     local: Mapping[str, Any],
     args: Mapping[str, Any],
 ) -> ModelChoice:
-    """A folder always wins; then `provider/...` names; anything else is a hub id for our provider."""
+    """A folder always wins; then `provider/...` names; anything else is a hub id for our provider.
+
+    `batch_size` is the default for our provider; `local` holds what the user set for it.
+    """
     given = {key: value for key, value in local.items() if value is not None}
     folder = Path(name)
     ours = folder.exists() or name.partition("/")[0] not in PROVIDERS
@@ -45,7 +51,7 @@ def choose_model(
         inspect_name=f"scapo/{name}" if ours else name,
         label=label or training_label(folder) or name.rstrip("/").rpartition("/")[2],
         base_url=base_url,
-        args={**given, **args},
+        args={**({"batch_size": batch_size} if ours else {}), **given, **args},
         max_connections=max_connections,
         fingerprint=weights_fingerprint(folder),
     )
@@ -85,6 +91,11 @@ def weights_fingerprint(folder: Path) -> str | None:
             handle.seek(max(0, size - (4 << 20)))
             digest.update(handle.read())
     return digest.hexdigest()
+
+
+def default_batch_size(plans: Sequence[SetPlan]) -> int:
+    """Short responses of small models go faster in large batches; long ones must fit into memory."""
+    return 128 if max(plan.max_tokens for plan in plans) <= SHORT_RESPONSE else 32
 
 
 def parse_args(values: Sequence[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def evaluate(
         typer.Option(help="paper, math, ood, world, a benchmark or a file; may be repeated."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Output folder; run again to resume.")
+        Path | None, typer.Option("--out", "-o", help="Output folder; the same command again resumes.")
     ] = None,
     data: Annotated[
         list[str] | None, typer.Option(help="Local copies: NAME=FILE, world=DIR, or a folder of NAME.jsonl.")
@@ -52,14 +52,14 @@ def evaluate(
     """Evaluate a model: seeded samples, our reward with its reasons, errors clustered by problem."""
     from rich.console import Console
 
-    from scapo.evaluate.choose import choose_model, parse_args, parse_ks
+    from scapo.evaluate.choose import choose_model, default_batch_size, parse_args, parse_ks
     from scapo.evaluate.run import evaluate as run
     from scapo.evaluate.setting import Overrides, plan_sets
     from scapo.evaluate.show import progress, show_comparison, show_plan, show_results
 
     console = Console()
     if compare is not None:
-        show_comparison(console, *compare)
+        show_comparison(console, *compare, out)
         return
     if model is None or not suite:
         raise ScapoError("Give a model and at least one --suite, or --compare RUN_A RUN_B.")
@@ -71,6 +71,7 @@ def evaluate(
     local = {"batch_size": batch_size, "device": device, "dtype": dtype, "gguf_file": gguf_file}
     chosen = choose_model(
         model, label=label, base_url=base_url, max_connections=max_connections, local=local,
+        batch_size=default_batch_size(plans),
         args=parse_args(model_arg or []),
     )  # fmt: skip
     folder = out or Path("runs") / f"evaluate-{_slug(chosen.label)}"

@@ -15,7 +15,7 @@ def compare_runs(a: Path, b: Path) -> dict[str, Any]:
     """`{a, b, suites: {name: paired difference}, warnings}` over what both runs have."""
     results = [_results(path) for path in (a, b)]
     scores = [scores_of(row for _, row in read_jsonl(path / "samples.jsonl")) for path in (a, b)]
-    shared = [name for name in scores[0] if name in scores[1]]
+    shared = [name for name in results[0]["suites"] if name in scores[0] and name in scores[1]]
     if not shared:
         raise ScapoError(f"{a} and {b} share no set, so they can't be compared. Evaluate both on one suite.")
     suites = {name: asdict(paired_difference(scores[0][name], scores[1][name])) for name in shared}

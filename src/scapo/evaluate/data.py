@@ -20,10 +20,11 @@ WORLD_PROBLEMS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """The items of one set, where they came from, a digest of what was asked, and remarks for the reader."""
+    """The items of one set (of `available` ones), their source, a digest of what is asked, and remarks."""
 
     benchmark: Benchmark
     items: list[Item]
+    available: int
     source: str
     digest: str
     notes: list[str]
@@ -42,12 +43,15 @@ def load_benchmark(benchmark: Benchmark, path: Path | None = None, limit: int | 
         raise ScapoError(f"{source} holds no usable problem. Give a file with one problem a line.")
     if benchmark.rows is not None and len(items) != benchmark.rows:
         notes.append(f"{source}: {len(items)} problems; the paper's {benchmark.name} has {benchmark.rows}.")
-    if limit is not None and limit < len(items):
-        notes.append(
-            f"Only the first {limit} of {len(items)} problems of {benchmark.name} were used (--limit)."
-        )
-        items = items[:limit]
-    return Loaded(benchmark=benchmark, items=items, source=source, digest=_digest(items), notes=notes)
+    used = items[:limit]
+    return Loaded(
+        benchmark=benchmark,
+        items=used,
+        available=len(items),
+        source=source,
+        digest=_digest(used),
+        notes=notes,
+    )
 
 
 def _world(split: str) -> list[Problem]:
@@ -98,7 +102,10 @@ def _columns(benchmark: Benchmark, source: Path | str) -> dict[str, str]:
     except StopIteration:
         raise ScapoError(f"{source} is empty. Give a file with one problem a line.") from None
     except ScapoError as error:
-        raise ScapoError(f"{benchmark.name}: {error} {benchmark.remedy}".rstrip()) from error
+        raise ScapoError(
+            f"{benchmark.name}: {error} {benchmark.remedy} A local copy is used with --data "
+            f"{benchmark.name}=FILE; HF_HUB_OFFLINE=1 uses what the hub's cache has, without waiting."
+        ) from error
     return {name: column for name, column in benchmark.columns.items() if column in row}
 
 

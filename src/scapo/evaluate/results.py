@@ -30,6 +30,7 @@ def set_results(
     return {
         "family": plan.family,
         "problems": one.problems,
+        "available": plan.available,
         "samples": plan.samples,
         "responses": len(rows),
         "accuracy": one.value,
@@ -92,8 +93,9 @@ def common_sampling(plans: Sequence[SetPlan]) -> dict[str, Any]:
 def truncation_warnings(suites: dict[str, dict[str, Any]]) -> list[str]:
     """Sets where the length limit cut so many responses that their accuracy means little."""
     return [
-        f"{name}: {entry['truncation_rate']:.0%} of the responses were cut at {entry['max_tokens']:,} "
-        "tokens; a cut response seldom holds an answer. Raise --max-tokens before reading the accuracy."
+        f"{name}: {entry['truncation_rate']:.0%} of the responses were cut (at {entry['max_tokens']:,} tokens "
+        "or the model's context); a cut response seldom holds an answer. Raise --max-tokens before reading "
+        "the accuracy."
         for name, entry in suites.items()
         if entry["truncation_rate"] > WARN_TRUNCATED
     ]

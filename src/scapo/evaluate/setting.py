@@ -40,6 +40,7 @@ class SetPlan:
     name: str
     family: str
     items: list[Item]
+    available: int
     source: str
     digest: str
     samples: int
@@ -90,8 +91,8 @@ def _plan(loaded: Loaded, overrides: Overrides) -> SetPlan:
     }
     own = {name: getattr(benchmark, name) for name in ("samples", "temperature", "top_p", "max_tokens")}
     return SetPlan(
-        name=benchmark.name, family=benchmark.family, items=loaded.items, source=loaded.source,
-        digest=loaded.digest, notes=tuple(loaded.notes), **{**own, **chosen},
+        name=benchmark.name, family=benchmark.family, items=loaded.items, available=loaded.available,
+        source=loaded.source, digest=loaded.digest, notes=tuple(loaded.notes), **{**own, **chosen},
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from scapo.evaluate.compare import compare_runs
 from scapo.evaluate.paper import PAPER
 from scapo.evaluate.setting import SetPlan
 from scapo.evaluate.tables import comparison_table, paper_table, pass_table, results_table
+from scapo.files import write_json
 
 
 def show_plan(console: Console, plans: Sequence[SetPlan], out: Path) -> None:
@@ -61,8 +62,10 @@ def show_results(
     _line(console, f"To read the transcripts: inspect view --log-dir {out / 'inspect'}")
 
 
-def show_comparison(console: Console, a: Path, b: Path) -> None:
+def show_comparison(console: Console, a: Path, b: Path, out: Path | None) -> None:
     compared = compare_runs(a, b)
+    if out is not None:
+        write_json(out / "comparison.json", compared)
     console.print(comparison_table(compared))
     for warning in compared["warnings"]:
         _line(console, f"Warning: {warning}")

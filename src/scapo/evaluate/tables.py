@@ -1,7 +1,9 @@
 """Terminal tables of an evaluation and of a comparison."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 from scapo.evaluate.paper import FAMILIES, METHODS, PAPER
@@ -16,24 +18,37 @@ def percent(value: float | None, stderr: float | None = None) -> str:
 
 def results_table(results: dict[str, Any]) -> Table:
     """One row per set, then the aggregates; the sampling stands below."""
-    table = Table(title=f"{results['label']}: accuracy, % ± standard error by problem", title_justify="left")
-    for name in ("set", "problems", "samples", "accuracy", "cut %", "tokens", "why 0"):
-        table.add_column(
-            name, justify="left" if name in ("set", "why 0") else "right", no_wrap=name == "accuracy"
-        )
+    table = _table(
+        f"{results['label']}: accuracy, % ± standard error by problem",
+        ("set", "problems × samples", "accuracy", "cut %", "tokens", "why 0"),
+    )
     for name, one in results["suites"].items():
         tokens = "–" if one["mean_tokens"] is None else f"{one['mean_tokens']:.0f}"
-        table.add_row(
-            name, str(one["problems"]), str(one["samples"]), percent(one["accuracy"], one["stderr"]),
-            f"{100 * one['truncation_rate']:.1f}", tokens, _zeros(one["reasons"]),
-        )  # fmt: skip
+        accuracy = percent(one["accuracy"], one["stderr"])
+        cut = f"{100 * one['truncation_rate']:.1f}"
+        table.add_row(name, _count(one), accuracy, cut, tokens, _zeros(one["reasons"]))
     table.add_section()
     for name, one in results["aggregates"].items():
         if one["sets"] > 1:
-            accuracy = percent(one["accuracy"], one["stderr"])
-            table.add_row(f"all {name}", str(one["problems"]), "", accuracy, "", "", "")
+            table.add_row(f"all {name}", str(one["problems"]), percent(one["accuracy"], one["stderr"]))
     table.caption, table.caption_justify = _sampling(results), "left"
     return table
+
+
+def _table(title: str, columns: Iterable[str]) -> Table:
+    """Names to the left and whole, numbers to the right."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for place, name in enumerate(columns):
+        table.add_column(
+            name, justify="left" if place == 0 or name == "why 0" else "right", no_wrap=place == 0
+        )
+    return table
+
+
+def _count(one: dict[str, Any]) -> str:
+    """`30 × 16`, or `3 of 30 × 16` where a limit left problems out."""
+    of = f" of {one['available']}" if one["available"] != one["problems"] else ""
+    return f"{one['problems']}{of} × {one['samples']}"
 
 
 def _sampling(results: dict[str, Any]) -> str:
@@ -59,10 +74,7 @@ def _zeros(reasons: dict[str, int]) -> str:
 def pass_table(results: dict[str, Any]) -> Table:
     """pass@k per set with its 95 % band."""
     ks = sorted({int(k) for one in results["suites"].values() for k in one["pass_at_k"]})
-    table = Table(title="pass@k, % (95 % band over problems)", title_justify="left")
-    table.add_column("set")
-    for k in ks:
-        table.add_column(f"k={k}", justify="right")
+    table = _table("pass@k, % (95 % band over problems)", ("set", *(f"k={k}" for k in ks)))
     for name, one in results["suites"].items():
         table.add_row(name, *(_band(one["pass_at_k"].get(str(k))) for k in ks))
     return table
@@ -77,30 +89,24 @@ def _band(one: dict[str, float | None] | None) -> str:
 
 def paper_table(results: dict[str, Any], base: str) -> Table:
     """Ours beside the paper's Table 1 for one base model, where this run has the family."""
-    table = Table(title=f"Paper, {base} (accuracy %; the paper gives no error bars)", title_justify="left")
-    table.add_column("benchmark")
-    for name in (results["label"], *METHODS):
-        table.add_column(name, justify="right")
+    table = _table(f"The paper's {base}, % (no error bars there)", ("benchmark", "ours", "±", *METHODS))
     for family in FAMILIES:
-        ours = results["aggregates"].get(family)
-        if ours:
+        if ours := results["aggregates"].get(family):
             paper = (f"{value:.2f}" for value in PAPER[base][family])
-            table.add_row(family, percent(ours["accuracy"], ours["stderr"]), *paper)
+            table.add_row(family, percent(ours["accuracy"]), percent(ours["stderr"]), *paper)
     return table
 
 
 def comparison_table(compared: dict[str, Any]) -> Table:
     """B - A per set with its 95 % interval."""
-    a, b = compared["a"]["label"], compared["b"]["label"]
-    table = Table(title=f"{b} minus {a}, paired by problem (points, 95 % t interval)", title_justify="left")
-    for name in ("set", "problems", a, b, "difference", "interval", "p", "better", "worse"):
-        table.add_column(name, justify="left" if name == "set" else "right")
+    table = _table(
+        f"B ({compared['b']['label']}) minus A ({compared['a']['label']}), paired by problem; 95 % t interval",
+        ("set", "problems", "A %", "B %", "B - A", "interval", "p", "B better", "B worse"),
+    )
     for name, one in compared["suites"].items():
         low, high, p = one["low"], one["high"], one["p_value"]
-        table.add_row(
-            name, str(one["problems"]), percent(one["a"]), percent(one["b"]),
-            f"{100 * one['difference']:+.2f}",
-            "–" if low is None else f"{100 * low:+.2f} to {100 * high:+.2f}",
-            "–" if p is None else f"{p:.3g}", str(one["better"]), str(one["worse"]),
-        )  # fmt: skip
+        interval = "–" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
+        sides = str(one["problems"]), percent(one["a"]), percent(one["b"]), f"{100 * one['difference']:+.2f}"
+        p_text = "–" if p is None else f"{p:.2g}"
+        table.add_row(name, *sides, interval, p_text, str(one["better"]), str(one["worse"]))
     return table
