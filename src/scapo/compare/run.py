@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,6 +109,7 @@ def check_recipe(recipe: Path, methods: Sequence[str], words: Sequence[str]) -> 
     from scapo.engines.trl.recipe import load_recipe
     from scapo.engines.trl.settings import scapo_config
 
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     for key in ("--method.name", "--trainer.seed"):
         if any(word.split("=")[0] == key for word in words):
             raise ScapoError(f"{key} is set by the comparison itself; use --methods and --seeds.")
