@@ -16,11 +16,12 @@ from rich.progress import (
 from torch import Tensor
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
+from scapo.errors import ScapoError
 from scapo.problems.world.batches import Pretraining, Tokenizer, batches, build_tokenizer
 
 
 def build_model(settings: Pretraining, tokenizer: Tokenizer) -> Qwen3ForCausalLM:
-    """A Qwen3 of about a million parameters with fresh weights."""
+    """A small Qwen3 with fresh weights."""
     torch.manual_seed(settings.seed)
     config = Qwen3Config(
         vocab_size=len(tokenizer),
@@ -39,7 +40,7 @@ def build_model(settings: Pretraining, tokenizer: Tokenizer) -> Qwen3ForCausalLM
         dtype="float32",
     )
     model = Qwen3ForCausalLM(config)
-    model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+    model.generation_config = GenerationConfig(
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, do_sample=True
     )
     return model
@@ -84,18 +85,22 @@ def train(
     model.train()
     for step in range(1, settings.steps + 1):
         loss = token_loss(model, *next(source))
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer, schedule in zip(chosen, schedules, strict=True):
             optimizer.step()
             schedule.step()
         model.zero_grad(set_to_none=True)
         watch(step, loss.item())
-    model.eval()  # type: ignore[no-untyped-call]
+    model.eval()
 
 
 def pretrain(out_dir: Path, settings: Pretraining) -> float:
     """Make tokenizer and model, train, save a transformers checkpoint; returns the seconds it took."""
+    if not hasattr(torch.optim, "Muon"):
+        raise ScapoError(
+            f"Pre-training needs torch 2.9 or later (torch.optim.Muon), found {torch.__version__}."
+        )
     started = time.monotonic()
     tokenizer = build_tokenizer(settings)
     model = build_model(settings, tokenizer)

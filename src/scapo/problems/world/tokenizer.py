@@ -32,7 +32,7 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     ))  # fmt: skip
-    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=core, eos_token=END, pad_token=PAD, additional_special_tokens=[START],
         padding_side="left", model_max_length=1024, clean_up_tokenization_spaces=False,
     )  # fmt: skip
