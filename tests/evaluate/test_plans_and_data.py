@@ -190,15 +190,26 @@ def test_every_gold_scores_itself(name):
 
 
 @needs_shared
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "at_least"), [("minerva", 0.98), ("olympiadbench", 0.98), ("omni_math", 0.98)]
-)
-def test_nearly_every_gold_of_the_large_sets_scores_itself(name, at_least):
-    stem = {"minerva": "minerva_math", "omni_math": "omni_math_rule"}.get(name, BENCHMARKS[name].files[0])
-    items = load_benchmark(BENCHMARKS[name], SHARED / f"{stem}.jsonl").items
-    right = sum(item.grade(f"So \\boxed{{{item.answer.replace('$', '')}}}.", 0).value for item in items)
-    assert right / len(items) >= at_least
+@pytest.mark.parametrize(("name", "unreadable"), [("minerva", 1), ("olympiadbench", 1), ("omni_math", 9)])
+def test_nearly_every_gold_of_the_large_sets_scores_itself_and_the_rest_is_named(name, unreadable):
+    benchmark = BENCHMARKS[name]
+    loaded = load_benchmark(benchmark, SHARED / f"{benchmark.files[0]}.jsonl")
+    note = next(note for note in loaded.notes if "can't be verified" in note)
+    assert f": {unreadable} golds can't be verified" in note
+    failed = [
+        item for item in loaded.items if item.grade(f"\\boxed{{{item.answer.strip('$')}}}", 0).value != 1
+    ]
+    assert len(failed) <= unreadable + 1  # one gold is a sentence that holds a box of its own
+
+
+def test_a_gold_that_no_answer_can_match_is_noted(tmp_path):
+    loaded = load_benchmark(
+        BENCHMARKS["minerva"],
+        write(tmp_path / "m.jsonl", [*rows(2), {"problem": "q?", "answer": "see figure"}]),
+    )
+    assert len(loaded.items) == 3
+    assert "1 golds can't be verified" in loaded.notes[-1]
+    assert loaded.items[2].grade("\\boxed{see figure}", 0).value == 0
 
 
 def test_a_folder_is_a_local_model_with_its_training_runs_label(tmp_path):

@@ -14,6 +14,7 @@ from scapo.evaluate.item import Item
 from scapo.evaluate.labels import corrected_answer
 from scapo.problems import LoadedProblems, Problem, load_problems
 from scapo.problems.sources import read_rows
+from scapo.reward.goldcheck import gold_problems
 
 WORLD_PROBLEMS = 200
 
@@ -44,6 +45,7 @@ def load_benchmark(benchmark: Benchmark, path: Path | None = None, limit: int | 
     if benchmark.rows is not None and len(items) != benchmark.rows:
         notes.append(f"{source}: {len(items)} problems; the paper's {benchmark.name} has {benchmark.rows}.")
     used = items[:limit]
+    notes += _gold_notes(used, source)
     return Loaded(
         benchmark=benchmark,
         items=used,
@@ -93,6 +95,19 @@ def _loading_notes(loaded: LoadedProblems, source: Path | str) -> list[str]:
         first = loaded.refused[0]
         notes.append(f"{source}: {len(loaded.refused)} rows were refused; row {first.row}: {first.reason}")
     return notes
+
+
+def _gold_notes(items: list[Item], source: str) -> list[str]:
+    """Golds that no answer can match: they stay in the denominator, but the reader must know."""
+    plain = [item for item in items if item.grader != "choice"]
+    reasons = gold_problems([item.answer for item in plain])
+    bad = [(item.id, reason) for item, reason in zip(plain, reasons, strict=True) if reason]
+    if not bad:
+        return []
+    return [
+        f"{source}: {len(bad)} golds can't be verified, so every response to them scores 0: "
+        f"{', '.join(name for name, _ in bad)}. The first: {bad[0][1]}"
+    ]
 
 
 def _columns(benchmark: Benchmark, source: Path | str) -> dict[str, str]:
