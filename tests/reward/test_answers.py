@@ -121,7 +121,7 @@ DIFFERENT = [
     ("x=1,y=2", "x=2,y=1"), ("|x|", "x"), ("\\frac{R}{r}", "1"), ("k \\geq 2", "k > 2"), ("5", "5x"),
     ("\\lfloor\\frac{2 n-1}{5}\\rfloor", "\\lfloor\\frac{2 n-1}{6}\\rfloor"),
     ("\\begin{pmatrix} 1 & 2 \\end{pmatrix}", "\\begin{pmatrix} 1 & 3 \\end{pmatrix}"),
-    ("E_{1}+2", "E_{2}+2"), ("4:30", "5:30"), ("(3,4)", "3,4"),
+    ("\\lfloor n/7 \\rfloor", "\\lfloor (n+1)/7 \\rfloor"), ("E_{1}+2", "E_{2}+2"), ("4:30", "5:30"), ("(3,4)", "3,4"),
 ]  # fmt: skip
 
 

@@ -26,8 +26,9 @@ def equal(gold: sympy.Expr, box: sympy.Expr) -> bool | None:
     if not symbols:
         return _values_equal(gold.doit(), box.doit(), tolerance)
     complex_valued = gold.has(sympy.I) or box.has(sympy.I)
+    steps = gold.has(sympy.floor, sympy.ceiling) or box.has(sympy.floor, sympy.ceiling)
     agreed = 0
-    for point in _points(symbols):
+    for point in _points(symbols, steps):
         left, right = gold.xreplace(point).doit(), box.xreplace(point).doit()
         same = _values_equal(left, right, tolerance)
         if same is False and (complex_valued or (_is_real(left) and _is_real(right))):
@@ -94,16 +95,24 @@ def _is_real(value: sympy.Expr) -> bool:
     return bool(abs(imaginary) <= 1e-12 * abs(real))
 
 
-def _points(symbols: list[sympy.Basic]) -> Iterator[dict[sympy.Basic, sympy.Basic]]:
-    """Sample points with distinct coordinates: whole numbers, fractions in (0, 1), above 1, negative."""
-    for shift in range(4):
-        for numerator, denominator, step in (
+def _points(symbols: list[sympy.Basic], steps: bool = False) -> Iterator[dict[sympy.Basic, sympy.Basic]]:
+    """Sample points with distinct coordinates: whole numbers, fractions in (0, 1), above 1, negative.
+
+    With `steps` (floor, ceiling) also many small whole numbers: step functions agree at few points by chance.
+    """
+    lines = [
+        line
+        for shift in range(4)
+        for line in (
             (5 + 7 * shift, 1, 3),
             (3 + shift, 29 + 4 * shift, 2),
             (13 + 5 * shift, 9 + shift, 4),
             (-11 - 3 * shift, 8 + shift, -5),
-        ):
-            yield {s: sympy.Rational(numerator + step * at, denominator) for at, s in enumerate(symbols)}
+        )
+    ]
+    lines += [(start, 1, 2) for start in range(1, 31)] if steps else []
+    for numerator, denominator, step in lines:
+        yield {s: sympy.Rational(numerator + step * at, denominator) for at, s in enumerate(symbols)}
 
 
 def _log10(expression: sympy.Basic) -> float:
