@@ -8,6 +8,7 @@ from datasets import Dataset
 
 from scapo.engines.trl.config import ScapoConfig
 from scapo.engines.trl.recipe import Recipe
+from scapo.engines.trl.shortcut import WORLD
 from scapo.errors import ScapoError
 from scapo.problems import Problem, chat_prompt, drop_overlong, load_problems
 from scapo.reward import gold_problems
@@ -79,7 +80,11 @@ def check_perturbations(problems: Sequence[Problem], config: ScapoConfig, path: 
 
 
 def as_dataset(problems: Sequence[Problem], kinds: Sequence[str]) -> Dataset:
-    """Columns id, prompt (chat), problem, answer, perturbations (None for a missing kind)."""
+    """Columns id, prompt (chat), problem, answer, perturbations (None for a missing kind).
+
+    Problems of the embedded world keep their `world` column: it tells which tokens carry its shortcut.
+    """
+    of_world = all(problem.extra.get(WORLD) for problem in problems)
     return Dataset.from_list(
         [
             {
@@ -88,6 +93,7 @@ def as_dataset(problems: Sequence[Problem], kinds: Sequence[str]) -> Dataset:
                 "problem": problem.problem,
                 "answer": problem.answer,
                 "perturbations": {kind: problem.perturbations.get(kind) for kind in kinds},
+                **({WORLD: problem.extra[WORLD]} if of_world else {}),
             }
             for problem in problems
         ]

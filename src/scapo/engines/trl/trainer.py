@@ -27,6 +27,7 @@ from scapo.engines.trl.objective import chosen_objective, own_loss
 from scapo.engines.trl.probe import Probe
 from scapo.engines.trl.registry import CREDITS
 from scapo.engines.trl.runfiles import RunFiles
+from scapo.engines.trl.shortcut import WORLD, shortcut_summary
 from scapo.errors import ScapoError
 
 
@@ -82,6 +83,10 @@ class ScapoTrainer(GRPOTrainer):
         if self.args.dead_groups == "drop":
             self._drop_dead_groups(output, rollout)
         output |= self.credit.after_rollout(self, rollout)
+        if inputs[0].get(WORLD):
+            given = self.credit.at_step(output, rollout.step)
+            for name, value in shortcut_summary(self, rollout, given).items():
+                self._metrics["train"][name].append(value)
         self._record(rollout)
         return output
 
