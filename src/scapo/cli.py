@@ -4,6 +4,8 @@ import sys
 
 import typer
 
+from scapo.compare.command import CONTEXT as COMPARE_CONTEXT
+from scapo.compare.command import compare
 from scapo.decode.command import decode
 from scapo.diagnose.command import diagnose
 from scapo.engines.trl.command import CONTEXT as TRAIN_CONTEXT
@@ -30,6 +32,7 @@ app.add_typer(problems, name="problems")
 app.command("perturb")(perturb)
 app.command("verify")(verify)
 app.command("train", context_settings=TRAIN_CONTEXT)(train)
+app.command("compare", context_settings=COMPARE_CONTEXT)(compare)
 app.command("evaluate")(evaluate)
 app.command("diagnose")(diagnose)
 app.command("decode")(decode)
