@@ -11,7 +11,7 @@ from scapo.engines.trl.recipe import Recipe
 from scapo.engines.trl.shortcut import WORLD
 from scapo.errors import ScapoError
 from scapo.problems import Problem, chat_prompt, drop_overlong, load_problems
-from scapo.reward import gold_problems
+from scapo.reward import check_prompt, gold_problems
 
 
 def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tuple[list[Problem], list[str]]:
@@ -22,6 +22,7 @@ def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tupl
     """
     path, limit = str(recipe.train["path"]), int(recipe.train["max_prompt_tokens"])
     problems, counts = load_train(recipe.train)
+    check_prompt(chat_prompt(problems[0])[-1]["content"])
     lacking = check_perturbations(problems, config, path)
     kept, dropped = drop_overlong(problems, tokenizer, limit, config.probed_kinds)
     said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
