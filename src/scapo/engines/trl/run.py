@@ -114,8 +114,12 @@ def describe(run: Prepared, model: Any) -> list[str]:
     return [
         *run.notes,
         f"{run.recipe.label}: {run.recipe.model} ({millions:.1f} M parameters, {run.recipe.dtype})",
-        f"credit {config.credit}, objective {config.objective}, lambda {schedule.lambda_0:g} "
-        f"for the first {schedule.n_0} optimiser steps",
+        f"credit {config.credit}, objective {config.objective}"
+        + (
+            f", lambda {schedule.lambda_0:g} for the first {schedule.n_0} optimiser steps"
+            if config.probes
+            else ""
+        ),
         f"{config.max_steps} optimiser steps; a rollout of {sizes['prompts']} prompts x {sizes['responses']} "
         f"responses of at most {sizes['max_tokens']} tokens feeds {sizes['updates']} of them",
         f"stop ids {ids} ({', '.join(map(repr, run.tokenizer.convert_ids_to_tokens(ids)))})",
