@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 from scapo.errors import ScapoError
 from scapo.files import read_jsonl, write_jsonl
 from scapo.perturb import run
-from scapo.perturb.command import parse_columns, parse_kinds, perturb
+from scapo.perturb.command import parse_kinds, perturb
 from scapo.perturb.journal import output_lock
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 from scapo.problems import Problem
+from scapo.problems.columns import parse_columns
 
 PROBLEMS = [
     Problem("a", "Tom has 3 apples and buys 4 more at the market. How many apples does he have now?", "7"),

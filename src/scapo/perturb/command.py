@@ -8,6 +8,7 @@ import typer
 
 from scapo.errors import ScapoError
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
+from scapo.problems.columns import parse_columns
 
 GENERATORS = ("rules", "llm")
 MODEL, LOOK, HUB = "With --generator llm", "Looking and tidying", "Sharing"
@@ -163,12 +164,3 @@ def parse_kinds(values: Sequence[str] | None) -> list[Kind]:
     if unknown:
         raise ScapoError(f"--kinds {', '.join(sorted(unknown))} is unknown. Use {', '.join(Kind)} or all.")
     return [kind for kind in Kind if kind in names or "all" in names]
-
-
-def parse_columns(values: Sequence[str] | None) -> dict[str, str]:
-    """`problem=question` pairs as a mapping from our names to the file's."""
-    pairs = [value.partition("=") for value in values or ()]
-    for name, equals, column in pairs:
-        if not (name and equals and column):
-            raise ScapoError(f"--column {name}{equals}{column} is not a pair. Write it as problem=question.")
-    return {name: column for name, _, column in pairs}
