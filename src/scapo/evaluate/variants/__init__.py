@@ -1,0 +1,1 @@
+"""Benchmark variants that the paper uses and nobody publishes: NoOp and ThinkBench versions of a problem file."""
