@@ -5,12 +5,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
 from scapo.errors import ScapoError
 from scapo.evaluate.compare import compare_runs
-from scapo.evaluate.run import ModelChoice, evaluate
+from scapo.evaluate.inspect_run import ModelChoice, missing_key
+from scapo.evaluate.run import evaluate
 from scapo.evaluate.setting import Overrides, plan_sets
 from scapo.evaluate.store import SampleStore
 from scapo.sampling.noise import sample_seed
@@ -115,8 +117,12 @@ def test_a_finished_run_is_read_back_without_a_model(tmp_path, problem_file, scr
 
 def test_more_samples_later_keep_the_first_ones(tmp_path, problem_file, scripted):
     run(tmp_path / "out", problem_file, samples=2)
-    with pytest.raises(ScapoError, match=r"other settings; different: sums \(samples\)"):
-        run(tmp_path / "out", problem_file, samples=4)
+    scripted.calls.clear()
+    results = run(tmp_path / "out", problem_file, samples=4)
+    assert len(scripted.calls) == 6
+    assert results["suites"]["sums"]["responses"] == 12
+    with pytest.raises(ScapoError, match=r"different: sums \(samples\)"):
+        run(tmp_path / "out", problem_file, samples=1)
 
 
 @pytest.mark.parametrize(("change", "named"), [({"seed": 1}, "seed"), ({"temperature": 0.1}, "temperature")])
@@ -152,6 +158,70 @@ def test_failed_samples_are_named_and_asked_again_next_time(tmp_path, problem_fi
     results = run(tmp_path / "out", problem_file)
     assert len(scripted.calls) == 4
     assert results["suites"]["sums"]["accuracy"] == pytest.approx(2 / 3)
+
+
+def test_one_failed_problem_of_many_is_named_too(tmp_path, scripted):
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(f'{{"id": "{n}", "problem": "{n}?", "answer": "5"}}\n' for n in range(20)))
+
+    def fail(prompt, seed):
+        if prompt.startswith("7?"):
+            raise RuntimeError("the engine is on fire")
+        return "\\boxed{5}", "stop"
+
+    scripted.reply = fail
+    with pytest.raises(ScapoError, match=r"1 of 20 samples could not be finished.*the engine is on fire"):
+        run(tmp_path / "out", path, samples=1)
+    assert len(rows_of(tmp_path / "out")) == 19
+
+
+def test_an_unknown_provider_is_a_sentence(tmp_path, problem_file):
+    nobody = ModelChoice(name="nobody/m", inspect_name="nobody/m", label="m")
+    with pytest.raises(ScapoError, match="Inspect can't use the model nobody/m"):
+        run(tmp_path / "out", problem_file, model=nobody)
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "environment", "key"),
+    [
+        ("openai-api/my-server/m", "http://x/v1", {}, "none"),
+        ("openai-api/my-server/m", "http://x/v1", {"MY_SERVER_API_KEY": "k"}, None),
+        ("openai/m", "http://x/v1", {}, "none"),
+        ("openai/m", None, {}, None),
+        ("vllm/m", "http://x/v1", {}, None),
+    ],
+)
+def test_an_endpoint_of_ones_own_needs_no_key(name, base_url, environment, key):
+    choice = ModelChoice(name=name, inspect_name=name, label="m", base_url=base_url)
+    assert missing_key(choice, environment) == key
+
+
+def test_an_openai_compatible_endpoint_gets_the_seed_and_tells_truncation(
+    tmp_path, problem_file, monkeypatch
+):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "perturb"))
+    from scripted_endpoint import Answer, serving
+
+    def script(body, count):
+        finish = "length" if body["seed"] % 2 else "stop"
+        message = {"role": "assistant", "content": "\\boxed{5}"}
+        reply = {
+            "id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 50, "total_tokens": 59},
+        }  # fmt: skip
+        return Answer(raw=json.dumps(reply).encode())
+
+    with serving(script) as endpoint:
+        name = "openai-api/local/m"
+        model = ModelChoice(name=name, inspect_name=name, label="m", base_url=endpoint.url)
+        one = run(tmp_path / "out", problem_file, model=model, samples=2)["suites"]["sums"]
+    assert len({(body["messages"][0]["content"], body["seed"]) for body in endpoint.requests}) == 6
+    assert {(body["temperature"], body["top_p"], body["max_tokens"]) for body in endpoint.requests} == {
+        (0.7, 0.9, 4096)
+    }
+    assert one["truncation_rate"] == 0.5
+    assert one["mean_tokens"] == 50
 
 
 def test_hostile_text_is_only_text(tmp_path, problem_file, scripted):
@@ -219,7 +289,8 @@ SLOW_RUN = """
     import anyio
     from pathlib import Path
     from inspect_ai.model import ModelAPI, ModelOutput, modelapi
-    from scapo.evaluate.run import ModelChoice, evaluate
+    from scapo.evaluate.inspect_run import ModelChoice
+    from scapo.evaluate.run import evaluate
     from scapo.evaluate.setting import Overrides, plan_sets
 
     file, out, calls, pause = sys.argv[1:]

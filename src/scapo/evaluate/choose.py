@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scapo.errors import ScapoError
-from scapo.evaluate.run import ModelChoice
+from scapo.evaluate.inspect_run import ModelChoice
 from scapo.evaluate.setting import SetPlan
 from scapo.evaluate.statistics import TooFewSamples
 

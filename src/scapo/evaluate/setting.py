@@ -62,6 +62,14 @@ class SetPlan:
         """What must agree when a run is resumed."""
         return {"digest": self.digest, **self.sampling}
 
+    def conflicts(self, earlier: Mapping[str, Any]) -> list[str]:
+        """Settings of an earlier run into the same folder that this one can't go on from (samples may grow)."""
+        ours = self.identity()
+        may_grow = earlier.get("samples", 0) <= self.samples
+        return [
+            name for name in ours if ours[name] != earlier.get(name) and not (name == "samples" and may_grow)
+        ]
+
 
 def plan_sets(
     suites: Sequence[str], data: Sequence[str], overrides: Overrides, skip_missing: bool = False
