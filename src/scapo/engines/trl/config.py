@@ -48,7 +48,7 @@ class ScapoConfig(GRPOConfig):
     delta: float | None = _option(10.0, "Dual clip: bound of the ratio where the advantage is negative.")
     logging_steps: float = _option(1, "Optimiser steps between two rows of metrics.jsonl.")
 
-    _VALID_DICT_FIELDS: ClassVar[list[str]] = [
+    _VALID_DICT_FIELDS: ClassVar[list[str]] = [  # type: ignore[misc]
         *GRPOConfig._VALID_DICT_FIELDS,
         "objective_constants",
         "credit_constants",

@@ -7,12 +7,13 @@ _T response tokens.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
 
 from scapo.algorithm import augmented_advantage, semifactual_correction
+from scapo.algorithm.stability import Sign
 from scapo.engines.trl.config import ScapoConfig
 
 
@@ -110,7 +111,7 @@ class SemifactualCredit(OutcomeCredit):
         correction_NT = semifactual_correction(
             rollout.u_NT,
             rollout.mask_NT,
-            sign=self.config.sign,
+            sign=cast(Sign, self.config.sign),
             source="shuffled" if self.config.source == "shuffled" else "aligned",
             generator=torch.Generator().manual_seed(self.config.seed * 1_000_003 + rollout.step),
         )

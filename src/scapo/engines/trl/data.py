@@ -14,23 +14,36 @@ from scapo.problems import Problem, chat_prompt, drop_overlong, load_problems
 from scapo.reward import check_prompt, gold_problems
 
 
-def usable_problems(recipe: Recipe, config: ScapoConfig, tokenizer: Any) -> tuple[list[Problem], list[str]]:
-    """The problems that the run will use, and what there is to say about the others.
+def checked_problems(recipe: Recipe, config: ScapoConfig) -> tuple[list[Problem], list[str]]:
+    """The problems of the recipe's training set, and what there is to say about them.
 
     Raises:
-        ScapoError: when they can't be read, lack rewrites altogether, or are fewer than one rollout takes.
+        ScapoError: when they can't be read, or lack rewrites altogether.
     """
-    path, limit = str(recipe.train["path"]), int(recipe.train["max_prompt_tokens"])
+    path = str(recipe.train["path"])
     problems, counts = load_train(recipe.train)
     check_prompt(chat_prompt(problems[0])[-1]["content"])
     lacking = check_perturbations(problems, config, path)
-    kept, dropped = drop_overlong(problems, tokenizer, limit, config.probed_kinds)
     said = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-    notes = [f"{len(kept)} problems from {path} ({said})"]
-    if dropped:
-        notes.append(f"{len(dropped)} problems left out: a prompt or a rewrite is over {limit} tokens")
+    notes = [f"{len(problems)} problems from {path} ({said})"]
     if lacking:
         notes.append(f"{lacking} problems have no rewrite: their tokens get no correction")
+    return problems, notes
+
+
+def within_length(
+    problems: Sequence[Problem], recipe: Recipe, config: ScapoConfig, tokenizer: Any
+) -> tuple[list[Problem], list[str]]:
+    """The problems whose prompt and rewrites are short enough, and a note on the others.
+
+    Raises:
+        ScapoError: when they are fewer than one rollout takes.
+    """
+    path, limit = str(recipe.train["path"]), int(recipe.train["max_prompt_tokens"])
+    kept, dropped = drop_overlong(problems, tokenizer, limit, config.probed_kinds)
+    notes = (
+        [f"{len(dropped)} problems left out: a prompt or a rewrite is over {limit} tokens"] if dropped else []
+    )
     if len(kept) < recipe.rollout["prompts"]:
         raise ScapoError(
             f"{path} leaves {len(kept)} problems within {limit} prompt tokens, but one rollout takes "

@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "rollout": tuple(ROLLOUT),
     "lora": ("r", "alpha", "dropout", "target_modules"),
 }
+DTYPES = ("float32", "bfloat16", "float16")
 TOP = ("label", "model", "dtype", "stop_tokens", "threads")
 
 
@@ -68,6 +69,8 @@ def load_recipe(path: Path | str, overrides: Sequence[str] = ()) -> Recipe:
     for name in ("model", "train"):
         if not content.get(name):
             raise ScapoError(f"{path} does not say `{name}`, which has no default.")
+    if content.get("dtype", "float32") not in DTYPES:
+        raise ScapoError(f"{path}: dtype is {content['dtype']!r}; it must be one of {', '.join(DTYPES)}.")
     if not content["train"].get("path"):
         raise ScapoError(f"{path} does not say `train.path`: a file of problems or a hub id.")
     defaults = {"train": TRAIN | content["train"], "rollout": ROLLOUT | (content.get("rollout") or {})}

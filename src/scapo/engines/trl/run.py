@@ -77,15 +77,16 @@ def prepare(recipe: Recipe, output: Path, resume: bool) -> Prepared | None:
     if resume_from and is_finished(resume_from, config, output):
         print(f"{output} has already reached step {config.max_steps}; its model is {output / 'model'}.")
         return None
+    problems, notes = data.checked_problems(recipe, config)
     tokenizer = load_tokenizer(recipe.model)
-    problems, notes = data.usable_problems(recipe, config, tokenizer)
+    kept, more = data.within_length(problems, recipe, config, tokenizer)
     return Prepared(
         recipe=recipe,
         config=config,
         output=output,
         tokenizer=tokenizer,
-        problems=problems,
-        notes=notes,
+        problems=kept,
+        notes=[*notes, *more],
         resume_from=resume_from,
     )
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from scapo.algorithm import outcome_advantage
+from scapo.algorithm.advantage import Std
 from scapo.engines.trl import checkpoint, metrics
 from scapo.engines.trl.checks import check_groups, check_inputs, check_kinds
 from scapo.engines.trl.clock import StepClock
@@ -151,7 +152,7 @@ class ScapoTrainer(GRPOTrainer):
             return None
         scored = ~reward_A.isnan()
         advantage_A = torch.zeros_like(reward_A)
-        std = "unbiased" if args.scale_rewards == "group" else "none"
+        std: Std = "unbiased" if args.scale_rewards == "group" else "none"
         advantage_A[scored] = outcome_advantage(reward_A[scored], group_A[scored], std, args.advantage_eps)
         return advantage_A
 
@@ -227,9 +228,10 @@ class ScapoTrainer(GRPOTrainer):
     def _load_optimizer_and_scheduler(self, checkpoint_dir: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint_dir)
         if checkpoint_dir is not None:
-            self._step, self._buffered_inputs = checkpoint.load_state(
+            self._step, rest = checkpoint.load_state(
                 Path(checkpoint_dir), self.args.process_index, self._fingerprint(), self.args.device
             )
+            self._buffered_inputs = rest  # type: ignore[assignment]
 
     def _fingerprint(self) -> str | None:
         if self._data_fingerprint is None:
