@@ -24,10 +24,10 @@ wait $grpo || { tail -n 20 "$RUN/grpo.log"; exit 1; }
 trap - EXIT
 
 say "4/6  Evaluate base, GRPO and SCAPO on four test sets"
-scapo evaluate "$RUN/world/base" --label base --suite world --data world="$RUN/world" -o "$RUN/eval-base" &
-scapo evaluate "$RUN/grpo/model" --label GRPO --suite world --data world="$RUN/world" -o "$RUN/eval-grpo"
+scapo evaluate "$RUN/world/base" --label base --suite world --data world="$RUN/world" --limit 100 -o "$RUN/eval-base" &
+scapo evaluate "$RUN/grpo/model" --label GRPO --suite world --data world="$RUN/world" --limit 100 -o "$RUN/eval-grpo"
 wait
-scapo evaluate "$RUN/scapo/model" --label SCAPO --suite world --data world="$RUN/world" -o "$RUN/eval-scapo"
+scapo evaluate "$RUN/scapo/model" --label SCAPO --suite world --data world="$RUN/world" --limit 100 -o "$RUN/eval-scapo"
 
 say "5/6  Where does the base policy's probability drift when only the wording changes?"
 scapo diagnose "$RUN/world/base" "$RUN/conflict.perturbed.jsonl" -o "$RUN/drift"
