@@ -104,6 +104,23 @@ def test_a_failed_run_is_named_with_the_end_of_its_log_and_tried_again(grid, cap
     assert len(grid.calls()) == before + 2
 
 
+def test_a_stop_ends_the_runs_starts_no_more_and_the_next_call_goes_on(grid):
+    """The third run waits for ever; a terminate signal arrives while it does."""
+    program = grid.folder / "stand_in.py"
+    whole = program.read_text()
+    program.write_text(
+        whole + "\nimport os, signal, time"
+        "\nif len((here / 'calls.txt').read_text().splitlines()) == 3:"
+        "\n    os.kill(os.getppid(), signal.SIGTERM); time.sleep(60)\n"
+    )
+    with pytest.raises(ScapoError, match=r"interrupted\. The same command again"):
+        grid(seeds=(1, 2), jobs=1)
+    assert len(grid.calls()) == 3
+    program.write_text(whole)
+    assert grid(seeds=(1, 2))["failures"] == []
+    assert len(grid.calls()) == 9  # two were finished; the stopped one ran again
+
+
 def test_all_failed_is_an_error(grid):
     (grid.folder / "broken").touch()
     with pytest.raises(ScapoError, match="Every run failed; the first: exit status 3"):

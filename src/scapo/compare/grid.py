@@ -5,8 +5,10 @@ A process per run keeps runs apart: a crash or a lack of memory costs one cell, 
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,6 +46,9 @@ class Cell:
     folder: Path
     stages: dict[str, tuple[str, ...]]
     recipe_sha256: str
+
+
+OnStage = Callable[[Cell, str, str], None]
 
 
 @dataclass
@@ -96,74 +101,88 @@ def read_state(cell: Cell) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def run_grid(
-    cells: Sequence[Cell], jobs: int = 1, on_stage: Callable[[Cell, str, str], None] = lambda *_: None
-) -> list[Outcome]:
+class Stopped(Exception):
+    """The comparison was interrupted; the cell goes on another time."""
+
+
+class Runner:
+    """Runs stages as processes, and can stop them all."""
+
+    def __init__(self, jobs: int, on_stage: OnStage) -> None:
+        threads = str(max(1, (os.cpu_count() or 1) // jobs))
+        self.env = {"OMP_NUM_THREADS": threads} | os.environ
+        self.on_stage = on_stage
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Ask what runs to end (a training saves its checkpoint first), and start nothing more."""
+        self._stopping.set()
+        for process in list(self._running):
+            process.terminate()
+
+    def cell(self, cell: Cell) -> Outcome:
+        """Run the stages of a cell that are not finished."""
+        outcome, state = Outcome(cell), read_state(cell)
+        for stage, command in cell.stages.items():
+            if stage in state and _has_result(cell, stage):
+                outcome.seconds[stage] = state[stage]["seconds"]
+                self.on_stage(cell, stage, "skip")
+                continue
+            started = time.perf_counter()
+            status = self._run(cell, stage)
+            outcome.seconds[stage] = time.perf_counter() - started
+            if status or not _has_result(cell, stage):
+                outcome.failed, outcome.message = stage, _why(cell, stage, status)
+                self.on_stage(cell, stage, "failed")
+                break
+            done = {"recipe_sha256": cell.recipe_sha256, "seconds": outcome.seconds[stage]}
+            state[stage] = {"command": list(command)} | done
+            write_json(cell.folder / STATE, state)
+            self.on_stage(cell, stage, "done")
+        return outcome
+
+    def _run(self, cell: Cell, stage: str) -> int:
+        """Run one command with its output appended to the stage's log; its exit status."""
+        self._check()
+        self.on_stage(cell, stage, "start")
+        cell.folder.mkdir(parents=True, exist_ok=True)
+        command = cell.stages[stage]
+        with (cell.folder / f"{stage}.log").open("ab") as file:
+            file.write(f"$ {shlex.join(command)}\n".encode())
+            file.flush()
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=self.env)
+            self._running.add(process)
+            if self._stopping.is_set():  # stop() came between the check and the start
+                process.terminate()
+            try:
+                status = process.wait()
+            finally:
+                self._running.discard(process)
+        self._check()
+        return status
+
+    def _check(self) -> None:
+        if self._stopping.is_set():
+            raise Stopped
+
+
+def run_grid(cells: Sequence[Cell], jobs: int = 1, on_stage: OnStage = lambda *_: None) -> list[Outcome]:
     """Run all cells, `jobs` at a time. `on_stage(cell, stage, state)`: "start", "skip", "done" or "failed".
 
-    A failed cell does not stop the others. On an interrupt the runs are asked to stop (a training saves its
-    checkpoint first), and the next call goes on.
+    A failed cell does not stop the others. An interrupt stops all, and the next call goes on.
     """
     if jobs < 1:
         raise ScapoError(f"--jobs is {jobs}; it must be 1 or more.")
-    running: set[subprocess.Popen[bytes]] = set()
-    env = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(_threads(jobs)))}
+    runner = Runner(jobs, on_stage)
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(_run_cell, cell, env, running, on_stage) for cell in cells]
+        futures = [pool.submit(runner.cell, cell) for cell in cells]
         try:
             return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(running):
-                process.terminate()
+            runner.stop()
             raise
-
-
-def _threads(jobs: int) -> int:
-    return max(1, (os.cpu_count() or 1) // jobs)
-
-
-def _run_cell(
-    cell: Cell,
-    env: dict[str, str],
-    running: set[subprocess.Popen[bytes]],
-    on_stage: Callable[[Cell, str, str], None],
-) -> Outcome:
-    outcome, state = Outcome(cell), read_state(cell)
-    for stage, command in cell.stages.items():
-        if stage in state and _has_result(cell, stage):
-            outcome.seconds[stage] = state[stage]["seconds"]
-            on_stage(cell, stage, "skip")
-            continue
-        on_stage(cell, stage, "start")
-        started = time.perf_counter()
-        status = _run(command, cell.folder / f"{stage}.log", env, running)
-        outcome.seconds[stage] = time.perf_counter() - started
-        if status or not _has_result(cell, stage):
-            outcome.failed, outcome.message = stage, _why(cell, stage, status)
-            on_stage(cell, stage, "failed")
-            return outcome
-        done = {"recipe_sha256": cell.recipe_sha256, "seconds": outcome.seconds[stage]}
-        state[stage] = {"command": list(command)} | done
-        write_json(cell.folder / STATE, state)
-        on_stage(cell, stage, "done")
-    return outcome
-
-
-def _run(
-    command: Sequence[str], log: Path, env: dict[str, str], running: set[subprocess.Popen[bytes]]
-) -> int:
-    """Run a command with its output appended to a log; its exit status."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as file:
-        file.write(f"$ {' '.join(command)}\n".encode())
-        file.flush()
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=env)
-        running.add(process)
-        try:
-            return process.wait()
-        finally:
-            running.discard(process)
 
 
 def _has_result(cell: Cell, stage: str) -> bool:

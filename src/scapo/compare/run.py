@@ -1,7 +1,9 @@
 """What `scapo compare` does: check everything, run the grid, write compare.json, show the tables."""
 
 import shlex
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -92,8 +94,11 @@ def compare(
         train_words=tuple(train_words), evaluate_words=evaluation.words(), **extra,
     )  # fmt: skip
     cells, console = make_cells(plan), Console()
-    with progress(console, cells) as on_stage:
-        outcomes = run_grid(cells, jobs, on_stage)
+    try:
+        with progress(console, cells) as on_stage, interrupt_on_terminate():
+            outcomes = run_grid(cells, jobs, on_stage)
+    except KeyboardInterrupt:
+        raise ScapoError("The comparison was interrupted. The same command again goes on with it.") from None
     content = report(plan, outcomes, command or shlex.join(["scapo", *sys.argv[1:]]))
     write_json(out / RESULT, content)
     show_tables(console, content)
@@ -145,6 +150,19 @@ def report(plan: Plan, outcomes: Sequence[Outcome], command: str) -> dict[str, A
         "command": command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+@contextmanager
+def interrupt_on_terminate() -> Iterator[None]:
+    """SIGTERM as Ctrl-C, so that the runs are stopped, too, and save where they are."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
