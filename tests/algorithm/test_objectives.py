@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scapo.algorithm import Clipped, Gspo, NonFiniteError, Sapo, ShapeError, policy_loss
+from scapo.algorithm.ratio import TokenLoss
 from scapo.errors import ScapoError
 
 NAMES = ["clipped", "gspo", "sapo"]
@@ -271,6 +272,17 @@ def test_unknown_names_and_constants_are_named_errors():
 def test_impossible_constants_are_named_errors(make):
     with pytest.raises(ScapoError):
         make()
+
+
+def test_an_objective_of_one_s_own_needs_not_care_about_padding():
+    class Careless:
+        def token_loss(self, batch):
+            return TokenLoss(loss=torch.where(batch.mask, -batch.advantage, math.nan))
+
+    mask = torch.tensor([[True, False]])
+    loss, stats = policy_loss(Careless(), torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([3.0]), mask)
+    assert float(loss) == -3.0
+    assert float(stats.clip_dual) == 0.0
 
 
 def test_constants_by_keyword_equal_an_object():
