@@ -103,3 +103,10 @@ def test_bad_input_is_named():
         drift_filter(probs, drift, (2,))
     with pytest.raises(ScapoError, match="sum to 1"):
         drift_filter(probs.log(), drift, (0,))
+
+
+def test_something_is_always_left_even_with_rounded_rows_and_a_mass_near_one():
+    # a half-precision row may sum to 0.995; EOS has no mass, so the least drifting token must stay
+    assert masked([0.0, 0.5, 0.495], [0.0, 0.2, 0.1], mass=0.998) == [0, 1, 0]
+    policy = filtered_policy(torch.tensor([0.0, 0.5, 0.495]), torch.tensor([False, True, False]))
+    assert policy.tolist() == [0.0, 0.0, 1.0]

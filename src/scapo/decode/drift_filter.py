@@ -44,9 +44,8 @@ def drift_filter(probs: Tensor, drift: Tensor, eos_ids: Collection[int], mass: f
     eos_V[list(eos_ids)] = True
     order = drift.masked_fill(eos_V, -torch.inf).sort(dim=-1, descending=True, stable=True).indices
     reached = probs.double().gather(-1, order).cumsum(dim=-1)
-    fits = (reached <= mass + MASS_TOLERANCE) & ~eos_V[
-        order
-    ]  # a prefix of the walk: probabilities only add up
+    fits = (reached <= mass + MASS_TOLERANCE) & ~eos_V[order]  # a prefix: probabilities only add up
+    fits &= reached < reached[..., -1:]  # with a mass near 1 (or rounded rows) the last one must stay
     return torch.zeros_like(fits).scatter(-1, order, fits)
 
 

@@ -62,8 +62,12 @@ def filtered_generate(
 
     Raises:
         NonFiniteError: when a context's logits are NaN or +inf, naming request and step.
-        ScapoError: when a request has no perturbed prompt.
+        ScapoError: when a request has no perturbed prompt, or at a temperature of 0 (the filter needs a policy).
     """
+    if not temperature > 0:
+        raise ScapoError(
+            f"The temperature is {temperature}; d-filtered decoding samples, so it must be above 0."
+        )
     streams = _streams(requests, mass)
     replies = [FilterReply() for _ in requests]
     noise = [RowNoise(request.seed) for request in requests]
@@ -111,7 +115,10 @@ def _draw(
     drawn_R = pick(logp_RV, _uniform(noise_R), 1.0, 1.0)
     if mass == PLAIN:
         return [(token, False) for token in drawn_R.tolist()]
-    masked_RV = drift_filter(logp_RV.exp(), _mean_drift(logp_SV, logp_RV, which_S), stop_ids, mass)
+    ends = [
+        token for token in stop_ids if token < logp_RV.shape[-1]
+    ]  # a tokenizer may know more than the model
+    masked_RV = drift_filter(logp_RV.exp(), _mean_drift(logp_SV, logp_RV, which_S), ends, mass)
     rejected_R = masked_RV.gather(-1, drawn_R[:, None]).squeeze(-1)
     rows = rejected_R.nonzero().flatten()
     if len(rows):

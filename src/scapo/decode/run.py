@@ -43,7 +43,7 @@ def decode_panel(job: Job) -> dict[str, Any]:
     cut_torn_tail(path)
     done = {(row["problem_id"], row["mode"]) for _, row in read_jsonl(path)} if path.exists() else set()
     total = len(job.panel.problems) * len(MODES)
-    job.advance(len(done), total)
+    job.advance(sum((p.id, mode) in done for p in job.panel.problems for mode in MODES), total)
     with JsonlAppender(path) as file:
         for mode in MODES:
             missing = [p for p in job.panel.problems if (p.id, mode) not in done]

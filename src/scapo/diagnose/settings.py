@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from scapo.errors import ScapoError
 from scapo.files import fingerprint, write_json
@@ -97,13 +98,16 @@ def _longest_prompt(problem: Problem, kinds: Sequence[str], local: LocalModel) -
 
 
 def claim(out: Path, settings: Settings) -> None:
-    """Note the settings in `out`, or compare them with the ones noted there by an earlier run."""
+    """Note the settings in `out`, or compare them with the ones noted there by an earlier run.
+
+    A run that stopped before its first result (a wrong model name, say) binds nobody: its settings are replaced.
+    """
     path = out / SETTINGS
     new = asdict(settings)
-    if not path.exists():
+    old = _noted(path)
+    if old is None or not any(file.stat().st_size for file in out.glob("*") if file != path):
         write_json(path, new)
         return
-    old = json.loads(path.read_text(encoding="utf-8"))
     changed = [
         f"{name} was {old.get(name)!r} and is {new[name]!r}" for name in new if old.get(name) != new[name]
     ]
@@ -112,6 +116,18 @@ def claim(out: Path, settings: Settings) -> None:
             f"{out} holds results made with other settings: {'; '.join(changed)}. Give another folder "
             "with -o, or delete this one."
         )
+
+
+def _noted(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ScapoError(f"{path} is no settings file of a run. Give another folder with -o.")
+    return found
 
 
 def hashed(path: Path | None) -> str | None:
