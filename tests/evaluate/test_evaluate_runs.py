@@ -88,7 +88,8 @@ def test_truncation_is_counted_and_warned_about(tmp_path, problem_file, scripted
     scripted.reply = lambda prompt, seed: ("2 + 3 is", "max_tokens" if seed % 2 else "stop")
     results = run(tmp_path / "out", problem_file, max_tokens=16)
     assert results["suites"]["sums"]["truncation_rate"] == 0.5
-    assert "50% of the responses were cut (at 16 tokens" in results["warnings"][0]
+    (warning,) = results["warnings"]
+    assert "were cut at --max-tokens or the model's context: sums 50%." in warning
     assert results["suites"]["sums"]["reasons"] == {"no_box": 12}
 
 

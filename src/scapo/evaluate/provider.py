@@ -72,11 +72,19 @@ class Batcher:
             timeout = 0.0 if waiting >= self.batch_size else QUIET_SECONDS
 
     def _next_batch(self) -> list[Job]:
-        """Whole groups of about one prompt length, longest first; at least one, up to the batch size."""
+        """Whole groups of about one prompt length, longest first; at least one, up to the batch size.
+
+        A prompt under half the longest one's length waits: padding it would cost more than a further batch.
+        """
         key, groups = max(self._waiting.items(), key=lambda item: len(item[1]))
         groups.sort(key=lambda jobs: len(jobs[0][0].prompt_ids), reverse=True)
         batch = groups.pop(0)
-        while groups and len(batch) + len(groups[0]) <= self.batch_size:
+        longest = len(batch[0][0].prompt_ids)
+        while (
+            groups
+            and len(batch) + len(groups[0]) <= self.batch_size
+            and 2 * len(groups[0][0][0].prompt_ids) >= longest
+        ):
             batch = batch + groups.pop(0)
         if not groups:
             del self._waiting[key]

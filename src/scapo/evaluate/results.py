@@ -91,11 +91,12 @@ def common_sampling(plans: Sequence[SetPlan]) -> dict[str, Any]:
 
 
 def truncation_warnings(suites: dict[str, dict[str, Any]]) -> list[str]:
-    """Sets where the length limit cut so many responses that their accuracy means little."""
+    """One sentence on the sets where the limit cut so many responses that their accuracy means little."""
+    cut = {name: entry["truncation_rate"] for name, entry in suites.items()}
+    named = [f"{name} {rate:.0%}" for name, rate in cut.items() if rate > WARN_TRUNCATED]
+    if not named:
+        return []
     return [
-        f"{name}: {entry['truncation_rate']:.0%} of the responses were cut (at {entry['max_tokens']:,} tokens "
-        "or the model's context); a cut response seldom holds an answer. Raise --max-tokens before reading "
-        "the accuracy."
-        for name, entry in suites.items()
-        if entry["truncation_rate"] > WARN_TRUNCATED
+        f"Responses were cut at --max-tokens or the model's context: {', '.join(named)}. A cut response seldom "
+        "holds an answer; raise --max-tokens before reading these accuracies."
     ]
