@@ -71,7 +71,9 @@ def _parse_line(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ScapoError(f"{path}, line {number}: not valid JSON ({error}). Mend or remove the line.") from error
+        raise ScapoError(
+            f"{path}, line {number}: not valid JSON ({error}). Mend or remove the line."
+        ) from error
     if not isinstance(value, dict):
         raise ScapoError(f"{path}, line {number}: expected a JSON object, found {type(value).__name__}.")
     return value

@@ -39,9 +39,7 @@ def test_equals_plain_log_softmax_in_value_and_gradient(seed, chunk_tokens, temp
     hidden, weight, targets = example(3, 5, seed=seed)
     bias = torch.randn(23, generator=torch.Generator().manual_seed(seed))
     inputs = [x.requires_grad_() for x in (hidden, weight, bias)]
-    ours = selected_logprobs(
-        hidden, weight, targets, temperature, chunk_tokens, bias=bias, with_entropy=True
-    )
+    ours = selected_logprobs(hidden, weight, targets, temperature, chunk_tokens, bias=bias, with_entropy=True)
     theirs = plain(hidden, weight, targets, temperature, bias=bias)
     # logits reach 10 / temperature; near 33 neighbouring float32 numbers are 4e-6 apart
     tolerance = 1e-6 * max(1.0, 1.2 / temperature)

@@ -86,6 +86,15 @@ def test_other_data_are_refused_on_resume(run, rows, tmp_path):
         run(tmp_path / "run", resume=True, data=rows, max_steps=4)
 
 
+def test_another_number_of_processes_is_refused(run, tmp_path):
+    run(tmp_path / "run", max_steps=1)
+    folder = tmp_path / "run/checkpoint-1"
+    (folder / "scapo_state_0_of_1.pt").rename(folder / "scapo_state_0_of_2.pt")
+    assert checkpoint.last_complete(tmp_path / "run") is None  # the second process's part is missing
+    with pytest.raises(ScapoError, match=r"another number of processes than 1 \(it holds scapo_state_0_of_2"):
+        run(tmp_path / "run", resume=str(folder), max_steps=2)
+
+
 def test_rewind_keeps_lines_up_to_the_step_and_drops_a_torn_one(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}\n{"step": 2}\n{"step": 3}\n{"step": 4, "lo')

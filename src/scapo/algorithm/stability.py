@@ -27,9 +27,7 @@ Sign = Literal["negative", "all", "positive"]
 Source = Literal["aligned", "shuffled"]
 
 
-def group_stability(
-    drift: Tensor, mask: Tensor, group: Tensor, present: Tensor | None = None
-) -> Tensor:
+def group_stability(drift: Tensor, mask: Tensor, group: Tensor, present: Tensor | None = None) -> Tensor:
     """Stability u of every valid token relative to all tokens sampled for the same prompt (eq. 7, 8).
 
         z(v) = (v - mean(v)) / (std(v) + 1e-6)         population std, over ALL valid tokens of the group

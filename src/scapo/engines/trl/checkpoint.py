@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +16,57 @@ import torch
 
 from scapo.errors import ScapoError
 
-STATE = "scapo_state_{rank}.pt"
+STATE = "scapo_state_{rank}_of_{processes}.pt"
 
 
-def save_state(
-    folder: Path, rank: int, micro_step: int, rollout: list[Any] | None, fingerprint: str | None
-) -> None:
+@dataclass(frozen=True)
+class Place:
+    """Where one process keeps its part of a checkpoint."""
+
+    folder: Path
+    rank: int
+    processes: int
+
+    @property
+    def path(self) -> Path:
+        return self.folder / STATE.format(rank=self.rank, processes=self.processes)
+
+
+def save_state(place: Place, micro_step: int, rollout: list[Any] | None, fingerprint: str | None) -> None:
     """Write this process's part. It is written before transformers' files, whose last one marks the whole."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / STATE.format(rank=rank)
-    partial = path.with_suffix(".tmp")
+    place.folder.mkdir(parents=True, exist_ok=True)
+    partial = place.path.with_suffix(".tmp")
     torch.save({"micro_step": micro_step, "rollout": rollout, "data": fingerprint}, partial)
-    os.replace(partial, path)
+    os.replace(partial, place.path)
 
 
-def load_state(folder: Path, rank: int, fingerprint: str | None, device: Any) -> tuple[int, list[Any] | None]:
+def load_state(place: Place, fingerprint: str | None, device: Any) -> tuple[int, list[Any] | None]:
     """The micro-step counter and the rest of the rollout batch; (0, None) for a plain TRL checkpoint.
 
     Raises:
-        ScapoError: when the checkpoint was made with other data, whose order would not continue.
+        ScapoError: when the checkpoint was made with other data or by another number of processes, so that
+            the order of the data would not continue.
     """
-    path = folder / STATE.format(rank=rank)
-    if not path.is_file():
+    parts = _parts(place.folder)
+    if not parts:
         return 0, None
-    state = torch.load(path, map_location=device, weights_only=True)
+    if place.path not in parts:
+        raise ScapoError(
+            f"{place.folder} was made by another number of processes than {place.processes} (it holds "
+            f"{parts[0].name}), so its rollouts can't be continued. Start as many as it was made by."
+        )
+    state = torch.load(place.path, map_location=device, weights_only=True)
     if None not in (fingerprint, state["data"]) and fingerprint != state["data"]:
         raise ScapoError(
-            f"{folder} was made with another training set (its prompts, answers or perturbations differ), "
+            f"{place.folder} was made with another training set (its prompts, answers or perturbations differ), "
             "so its data order can't be continued. Resume with the data it began with, or start a new run "
             "elsewhere."
         )
     return state["micro_step"], state["rollout"]
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(STATE.format(rank="*", processes="*")))
 
 
 def fingerprint(dataset: Any, columns: Sequence[str]) -> str | None:
@@ -66,9 +87,12 @@ def last_complete(folder: Path | str) -> Path | None:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether our state (written first) and trainer_state.json (written last by transformers) can be read."""
+    """Whether every process's state and random state are there, and trainer_state.json, written last, is whole."""
     try:
         json.loads((folder / "trainer_state.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return (folder / STATE.format(rank=0)).is_file()
+    parts = _parts(folder)
+    return bool(parts) and len(parts) == int(parts[0].stem.rpartition("_")[2]) == len(
+        list(folder.glob("rng_state*.pth"))
+    )

@@ -222,16 +222,18 @@ class ScapoTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
         used_up = self._step % (self.args.steps_per_generation * self.num_iterations) == 0
         rest = None if used_up else self._buffered_inputs
-        checkpoint.save_state(folder, self.args.process_index, self._step, rest, self._fingerprint())
+        checkpoint.save_state(self._place(folder), self._step, rest, self._fingerprint())
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint_dir: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint_dir)
         if checkpoint_dir is not None:
-            self._step, rest = checkpoint.load_state(
-                Path(checkpoint_dir), self.args.process_index, self._fingerprint(), self.args.device
-            )
+            place = self._place(Path(checkpoint_dir))
+            self._step, rest = checkpoint.load_state(place, self._fingerprint(), self.args.device)
             self._buffered_inputs = rest  # type: ignore[assignment]
+
+    def _place(self, folder: Path) -> checkpoint.Place:
+        return checkpoint.Place(folder, self.args.process_index, self.args.world_size)
 
     def _fingerprint(self) -> str | None:
         if self._data_fingerprint is None:
