@@ -12,6 +12,7 @@ from scapo.engines.trl.command import CONTEXT as TRAIN_CONTEXT
 from scapo.engines.trl.command import train
 from scapo.errors import ScapoError
 from scapo.evaluate.command import evaluate
+from scapo.evaluate.variants.command import noop, thinkbench
 from scapo.perturb.command import perturb
 from scapo.problems.command import app as problems
 from scapo.problems.world.command import world, world_pretrain
@@ -28,6 +29,8 @@ app = typer.Typer(
 
 app.command("world")(world)
 app.command("world-pretrain")(world_pretrain)
+problems.command("noop")(noop)
+problems.command("thinkbench")(thinkbench)
 app.add_typer(problems, name="problems")
 app.command("perturb")(perturb)
 app.command("verify")(verify)

@@ -1,16 +1,14 @@
 """`scapo problems`: look at data before training on it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
-    from scapo.problems import LoadedProblems, Problem
+    from scapo.problems import LoadedProblems
 
 app = typer.Typer(
     help="Check problem files: golds, duplicates, overlap with evaluation sets.", no_args_is_help=True
@@ -92,61 +90,6 @@ def overlap(
     _show_rows(console, f"In {train}", lines, all_rows, headers=("evaluation", "training", "how"))
     total = sum(map(len, sets.values()))
     console.print(f"{len(hits):,} of {total:,} evaluation problems overlap with the training set")
-
-
-_Input = Annotated[str, typer.Argument(metavar="INPUT", help=".jsonl, .parquet, .csv or hub id.")]
-_Output = Annotated[Path, typer.Option("--out", "-o", help="The .jsonl file to write.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Another seed gives other variants.")]
-
-
-@app.command()
-def noop(
-    source: _Input, out: _Output, column: _Columns = None, split: _Split = "train", seed: _Seed = 0
-) -> None:
-    """Put one irrelevant sentence with a number into every problem: the answer stays."""
-    from scapo.perturb.variants import noop_rows
-
-    _write_variants(source, out, column, split, seed, noop_rows)
-
-
-@app.command()
-def thinkbench(
-    source: _Input, out: _Output, column: _Columns = None, split: _Split = "train", seed: _Seed = 0
-) -> None:
-    """Write every problem in four variants of the same meaning; rewrites that INPUT has are used first."""
-    from scapo.perturb.variants import thinkbench_rows
-
-    _write_variants(source, out, column, split, seed, thinkbench_rows)
-
-
-def _write_variants(
-    source: str,
-    out: Path,
-    column: list[str] | None,
-    split: str,
-    seed: int,
-    make: "Callable[[Problem, int], list[dict[str, Any]]]",
-) -> None:
-    from rich.console import Console
-
-    from scapo.errors import ScapoError
-    from scapo.perturb.variants import write_variants
-    from scapo.problems import load_problems, parse_columns
-
-    console = Console()
-    with console.status("writing variants"):
-        loaded = load_problems(source, columns=parse_columns(column), split=split)
-        if not loaded.problems:
-            raise ScapoError(f"{source} holds no usable problem. See scapo problems check {source}.")
-        rows, without = write_variants(loaded.problems, out, make, seed)
-    left_out = [(str(r.row), r.id or "", r.reason) for r in loaded.refused]
-    left_out += [("", r.id or "", r.reason) for r in without]
-    _show_rows(console, "Left out", left_out, all_rows=True)
-    console.print(
-        f"{rows:,} rows from {len(loaded.problems) - len(without):,} problems: {out}",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def _show_counts(console: "Console", source: str, loaded: "LoadedProblems") -> None:
