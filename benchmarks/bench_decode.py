@@ -5,8 +5,10 @@ d-filtered: N problems x (K + 1) contexts against plain generation of (K + 1) x 
 transformers forward with the head on the response and a log-softmax) on the same tokens in batches of the same
 size, bar 1.1 x: long single responses, and groups that share their prompt as in training. Responses shorter than
 their prompts, one per prompt, are shown too but miss the bar on the embedded world's tiny model (1.2 to 1.3 x): the
-probe pads all contexts to the longest one and makes two small calls where the plain way makes one. Both sides take turns; the ratio is that of the medians. On a CPU seconds are the process's own, so
-that neighbours on a shared machine don't count.
+probe pads all contexts to the longest one and makes two small calls where the plain way makes one.
+
+Both sides take turns; the ratio is that of the medians. On a CPU seconds are the process's own, so that neighbours
+on a shared machine don't count.
 
 Run: python benchmarks/bench_decode.py [model] [problems]
 """
