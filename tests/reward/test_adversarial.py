@@ -94,7 +94,9 @@ def test_the_same_in_one_batch_and_again():
     completions, golds = zip(*attacks(), strict=True)
     start = time.monotonic()
     once, again = score_batch(completions, golds), score_batch(completions, golds)
-    assert once == again
+    assert [score.value for score in once] == [score.value for score in again]
+    for first, second in zip(once, again, strict=True):  # an item near its CPU limit may pass it once
+        assert first == second or Reason.TIMEOUT in (first.reason, second.reason)
     assert len(once) == len(completions)
     assert time.monotonic() - start < 600
 

@@ -24,6 +24,8 @@ from scapo.reward.outcome import Reason
 
 MAX_DEPTH = 60
 """Bracket nesting; the parser is recursive."""
+MAX_RELATIONS = 20
+"""Equals signs; the parser takes seconds for "x=x=x=..."."""
 
 _NORMALISATION = NormalizationConfig(
     basic_latex=True, units=True, malformed_operators=True, nits=True, boxed="none", equations=False
@@ -78,7 +80,7 @@ def _readable(text: str, keep_case: bool, reason: Reason) -> Any:
 @lru_cache(maxsize=512)
 def parse(text: str, keep_case: bool = False) -> Any:
     """The whole text as a sympy object, None when the parser can't read it (no guessing from its parts)."""
-    if _depth(text) > MAX_DEPTH:
+    if _depth(text) > MAX_DEPTH or text.count("=") > MAX_RELATIONS:
         return None
     latex = normalize_latex(without_units(_LOG.sub(r"\\ln", _DEGREES.sub("", text))), config=_NORMALISATION)
     for candidate in dict.fromkeys([latex, get_last_eq(latex)]):

@@ -60,12 +60,16 @@ def train(recipe: Recipe, output: Path, resume: bool = False, command: str | Non
     trainer = build_trainer(run, model, dataset, console)
     trainer.train(resume_from_checkpoint=str(run.resume_from) if run.resume_from else None)
     if trainer.state.global_step < trainer.state.max_steps:
-        console.print(f"Stopped at step {trainer.state.global_step}. Go on with --resume --output {output}")
+        console.print(
+            f"Stopped at step {trainer.state.global_step}. Go on with --resume --output {output}",
+            highlight=False,
+            soft_wrap=True,
+        )
         return None
     trainer.save_model(str(output / "model"))
     if main:
         run.tokenizer.save_pretrained(output / "model")
-    console.print(f"Done: {output / 'model'}")
+    console.print(f"Done: {output / 'model'}", highlight=False, soft_wrap=True)
     return output / "model"
 
 
