@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 VARIANTS = {"a": "stock TRL", "b": "ours, lambda 0", "c": "ours, probing"}
 STAGES = ("rollout", "reward", "old logp", "probe", "update", "step")
@@ -29,7 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if not arguments.data:
             arguments.model, arguments.data = make_world(Path(folder))
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in VARIANTS}
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIANTS}
         for number in range(arguments.rounds):
             for name in list(VARIANTS)[number % 3 :] + list(VARIANTS)[: number % 3]:
                 found[name].append(run_variant(name, arguments, folder))
@@ -65,7 +66,7 @@ def make_world(folder: Path) -> tuple[str, str]:
     return str(folder / "world/base"), str(data)
 
 
-def run_variant(name: str, arguments: argparse.Namespace, folder: str) -> dict[str, float]:
+def run_variant(name: str, arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     words = [
         f"--{key.replace('_', '-')}={value}" for key, value in vars(arguments).items() if key != "variant"
     ]
@@ -76,8 +77,8 @@ def run_variant(name: str, arguments: argparse.Namespace, folder: str) -> dict[s
     return result
 
 
-def measure(arguments: argparse.Namespace) -> dict[str, float]:
-    """Mean seconds per rollout cycle of one variant, by stage; peak memory; largest tensor of the probe."""
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Seconds per rollout cycle of one variant, by stage; peak memory; largest tensor of the probe."""
     import torch
 
     from scapo.engines.trl.metrics import peak_memory_gib
@@ -97,7 +98,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, float]:
     memory = {"peak": peak_memory_gib()}
     if arguments.variant == "c":
         memory["largest"], memory["full"] = probe_tensors(trainer)
-    return {name: seconds[name] for name in STAGES} | memory
+    cycles = [first + second for first, second in zip(spent["step"][2::2], spent["step"][3::2], strict=True)]
+    return {name: seconds[name] for name in STAGES} | memory | {"cycles": cycles}
 
 
 def build(arguments):
@@ -207,31 +209,22 @@ def probe_tensors(trainer) -> tuple[float, float]:
     return seen.elements, seen.full
 
 
-def report(found: dict[str, list[dict[str, float]]], arguments: argparse.Namespace) -> None:
-    """Means over rounds, and the ratios round by round with their bars."""
+def report(found: dict[str, list[dict[str, Any]]], arguments: argparse.Namespace) -> None:
+    """Means over rounds, and ratios of the median and of the fastest cycle, with their bars."""
     print(f"\n{arguments.prompts} prompts x 8 responses, two updates; {len(found['a'])} rounds")
     print("seconds per rollout cycle" + "".join(f"{stage:>10}" for stage in STAGES) + "   peak GiB")
     for name, rows in found.items():
         means = [statistics.mean(row[stage] for row in rows) for stage in STAGES]
-        peak = max(row["peak"] for row in rows)
-        print(
-            f"({name}) {VARIANTS[name]:21}" + "".join(f"{value:10.3f}" for value in means) + f"{peak:11.2f}"
-        )
-    bars = {
-        "(b)/(a) whole step": (
-            "at most 1.02",
-            [b["step"] / a["step"] for a, b in zip(found["a"], found["b"], strict=True)],
-        ),
-        "(c)/(a) whole step": (
-            "",
-            [c["step"] / a["step"] for a, c in zip(found["a"], found["c"], strict=True)],
-        ),
-        "probe / update in (c)": ("at most 1", [c["probe"] / c["update"] for c in found["c"]]),
-        "largest probe tensor / (N, T, V)": ("below 1", [c["largest"] / c["full"] for c in found["c"]]),
-    }
-    for name, (bar, ratios) in bars.items():
-        spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
-        print(f"{name:34} median {statistics.median(ratios):.3f}  ({spread})  {bar}")
+        numbers = "".join(f"{value:10.3f}" for value in means)
+        print(f"({name}) {VARIANTS[name]:21}{numbers}{max(row['peak'] for row in rows):11.2f}")
+    cycles = {name: [seconds for row in rows for seconds in row["cycles"]] for name, rows in found.items()}
+    for name, bar in (("b", "at most 1.02"), ("c", "")):
+        median, fastest = (pick(cycles[name]) / pick(cycles["a"]) for pick in (statistics.median, min))
+        print(f"({name})/(a) whole cycle: median {median:.3f}, fastest {fastest:.3f}   {bar}")
+    probe = statistics.median(row["probe"] / row["update"] for row in found["c"])
+    print(f"probe / update in (c): median {probe:.3f}   at most 1")
+    largest = max(row["largest"] / row["full"] for row in found["c"])
+    print(f"largest tensor of the probe / (N, T, V): {largest:.3f}   below 1")
 
 
 if __name__ == "__main__":
