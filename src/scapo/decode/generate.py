@@ -4,7 +4,7 @@ Shape suffixes: _S streams (all contexts of all problems in the batch), _R probl
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from scapo.algorithm import NonFiniteError, probability_drift
 from scapo.decode.drift_filter import drift_filter
 from scapo.errors import ScapoError
-from scapo.sampling.generate import RunningBatch
+from scapo.sampling.generate import Reply, RunningBatch, extend
 from scapo.sampling.noise import RowNoise, pick
 
 PLAIN = 0.0
@@ -31,12 +31,9 @@ class FilterRequest:
 
 
 @dataclass
-class FilterReply:
-    """Sampled ids without the stop token; `tokens` counts it. `rejections`: steps whose first draw was masked."""
+class FilterReply(Reply):
+    """A reply, and `rejections`: the steps whose first draw was masked."""
 
-    ids: list[int] = field(default_factory=list)
-    tokens: int = 0
-    truncated: bool = False
     rejections: int = 0
 
 
@@ -80,7 +77,7 @@ def filtered_generate(
         going = set()
         for row, (token, rejected) in zip(rows.tolist(), tokens, strict=True):
             replies[row].rejections += rejected
-            if _extend(replies[row], token, requests[row].max_tokens, stop_ids):
+            if extend(replies[row], token, requests[row].max_tokens, stop_ids):
                 going.add(row)
         tokens_S = torch.tensor([token for token, _ in tokens])[which_S]
         batch.step(tokens_S, [place for place, row in enumerate(owner_S.tolist()) if row in going])
@@ -136,13 +133,3 @@ def _mean_drift(logp_SV: Tensor, logp_RV: Tensor, which_S: Tensor) -> Tensor:
 
 def _uniform(noise: Sequence[RowNoise]) -> Tensor:
     return torch.tensor([row.draw() for row in noise], dtype=torch.float64)
-
-
-def _extend(reply: FilterReply, token: int, max_tokens: int, stop_ids: frozenset[int]) -> bool:
-    """Add one token to a reply; False when that ended it."""
-    reply.tokens += 1
-    if token in stop_ids:
-        return False
-    reply.ids.append(token)
-    reply.truncated = reply.tokens >= max_tokens
-    return not reply.truncated

@@ -50,14 +50,14 @@ def generate(model: Any, requests: Sequence[Request], stop_ids: frozenset[int]) 
         uniform_B = torch.tensor([noise[row].draw() for row in rows.alive], dtype=torch.float64)
         tokens_B = pick(rows.logits_BV, uniform_B, temperature, top_p)
         going = [
-            _extend(replies[row], token, requests[row].max_tokens, stop_ids)
+            extend(replies[row], token, requests[row].max_tokens, stop_ids)
             for row, token in zip(rows.alive, tokens_B.tolist(), strict=True)
         ]
         rows.step(tokens_B, [place for place, alive in enumerate(going) if alive])
     return replies
 
 
-def _extend(reply: Reply, token: int, max_tokens: int, stop_ids: frozenset[int]) -> bool:
+def extend(reply: Reply, token: int, max_tokens: int, stop_ids: frozenset[int]) -> bool:
     """Add one token to a reply; False when that ended it."""
     reply.tokens += 1
     if token in stop_ids:
