@@ -1,6 +1,7 @@
 """`scapo train` from end to end on a tiny model: what it says, leaves behind, and refuses."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -132,3 +133,13 @@ def test_threads_are_set_on_purpose(monkeypatch):
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_resuming_never_overwrites_a_finished_model_whose_checkpoints_are_gone(recipe_file, tmp_path):
+    output = tmp_path / "run"
+    words = ["--trainer.max_steps", "1"]
+    train(load_recipe(recipe_file, words), output)
+    for folder in output.glob("checkpoint-*"):
+        shutil.rmtree(folder)
+    with pytest.raises(ScapoError, match="finished model, but no complete checkpoint"):
+        train(load_recipe(recipe_file, words), output, resume=True)

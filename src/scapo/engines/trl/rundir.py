@@ -73,7 +73,13 @@ def checkpoint_to_resume(recipe: Recipe, config: ScapoConfig, output: Path, resu
             f"{source} has changed since {output} was started (its SHA-256 differs), so its data order "
             "can't be continued. Restore the file, or choose another --output."
         )
-    return checkpoint.last_complete(output)
+    found = checkpoint.last_complete(output)
+    if found is None and (output / "model" / "config.json").exists():
+        raise ScapoError(
+            f"{output} holds a finished model, but no complete checkpoint to go on from; a new run would "
+            "overwrite it. Choose another --output, or delete the directory."
+        )
+    return found
 
 
 def is_finished(resume_from: Path, config: ScapoConfig, output: Path) -> bool:
