@@ -84,7 +84,7 @@ def test_missing_rewrites_stop_before_the_model_with_the_command_that_makes_them
     ],
 )
 def test_bad_input_is_a_sentence(recipe_file, tmp_path, monkeypatch, words, sentence):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ScapoError, match=sentence):
         train(load_recipe(recipe_file, words), tmp_path / "out")
     assert not (tmp_path / "out/config.json").exists()
