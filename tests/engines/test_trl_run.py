@@ -73,6 +73,7 @@ def test_missing_rewrites_stop_before_the_model_with_the_command_that_makes_them
     ("words", "sentence"),
     [
         (["--train.path", "gone.jsonl"], "train.path is gone.jsonl, which is not a file"),
+        (["--model", "runs/no/such-folder"], "model is runs/no/such-folder, which does not exist here"),
         (["--model", "no/such-model"], "No tokenizer found for model 'no/such-model'"),
         (
             ["--train.max_prompt_tokens", "5"],

@@ -15,6 +15,10 @@ def load_tokenizer(model: str) -> Any:
     Raises:
         ScapoError: when it can't be found or has no chat template.
     """
+    if not Path(model).exists() and (
+        model.count("/") > 1 or model.startswith((".", "/")) or model.endswith(".gguf")
+    ):
+        raise ScapoError(f"model is {model}, which does not exist here and is not a hub id. Mend the path.")
     folder, gguf = _gguf(model)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **gguf)
