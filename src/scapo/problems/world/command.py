@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from scapo.problems.world.stories import TRAIN_AGREE_SHARE
+
 
 def world(
     out_dir: Annotated[
@@ -13,13 +15,18 @@ def world(
     train: Annotated[int, typer.Option(min=1, help="Training problems.")] = 1000,
     test: Annotated[int, typer.Option(min=1, help="Problems in each of the four test sets.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the problems.")] = 0,
+    agree_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of training scenes that agree with the verb.")
+    ] = TRAIN_AGREE_SHARE,
 ) -> None:
     """Write the embedded world: a base policy, training problems, four test sets."""
     from rich.console import Console
 
     from scapo.problems.world.write import summary_table, write_world
 
-    Console().print(summary_table(write_world(out_dir, train=train, test=test, seed=seed)))
+    Console().print(
+        summary_table(write_world(out_dir, train=train, test=test, seed=seed, agree_share=agree_share))
+    )
 
 
 def world_pretrain(

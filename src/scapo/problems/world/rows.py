@@ -9,16 +9,21 @@ from scapo.problems.world.stories import TEST_SPLITS, TRAIN_AGREE_SHARE, Story, 
 SPLITS = ("train", *TEST_SPLITS)
 
 
-def world_rows(split: str, size: int, seed: int = 0) -> list[dict[str, Any]]:
-    """`size` rows of one split; a smaller size gives a prefix of a larger one."""
+def world_rows(
+    split: str, size: int, seed: int = 0, agree_share: float = TRAIN_AGREE_SHARE
+) -> list[dict[str, Any]]:
+    """`size` rows of one split; a smaller size gives a prefix of a larger one.
+
+    agree_share: chance that the scene of a `train` story agrees with its verb; other splits don't use it.
+    """
     if split not in SPLITS:
         raise ValueError(f"{split!r} is no split of the embedded world. Choose one of {', '.join(SPLITS)}.")
     source = stories(split, seed)
-    return [_row(split, index, *next(source)) for index in range(size)]
+    return [_row(split, index, *next(source), agree_share) for index in range(size)]
 
 
-def _row(split: str, index: int, story: Story, rng: random.Random) -> dict[str, Any]:
-    scene_operation = _scene_operation(split, story, rng)
+def _row(split: str, index: int, story: Story, rng: random.Random, agree_share: float) -> dict[str, Any]:
+    scene_operation = _scene_operation(split, story, rng, agree_share)
     scene = draw_scene(rng, scene_operation, bare_share=0.5)
     clause = draw_clause(rng, story) if split == "noop" else None
     return {
@@ -38,10 +43,10 @@ def _row(split: str, index: int, story: Story, rng: random.Random) -> dict[str, 
     }
 
 
-def _scene_operation(split: str, story: Story, rng: random.Random) -> str | None:
+def _scene_operation(split: str, story: Story, rng: random.Random, agree_share: float) -> str | None:
     if split == "neutral":
         return None
-    agree = rng.random() < TRAIN_AGREE_SHARE if split == "train" else split != "conflict"
+    agree = rng.random() < agree_share if split == "train" else split != "conflict"
     return story.operations[0] if agree else story.decoy
 
 

@@ -12,15 +12,17 @@ from rich.table import Table
 from scapo.errors import ScapoError
 from scapo.files import write_jsonl
 from scapo.problems.world.rows import world_rows
-from scapo.problems.world.stories import TEST_SPLITS
+from scapo.problems.world.stories import TEST_SPLITS, TRAIN_AGREE_SHARE
 
 
-def write_world(out_dir: Path, *, train: int, test: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+def write_world(
+    out_dir: Path, *, train: int, test: int, seed: int, agree_share: float = TRAIN_AGREE_SHARE
+) -> dict[str, list[dict[str, Any]]]:
     """Write base/, train.jsonl and test_<split>.jsonl, each whole or not at all; returns rows by file."""
     if out_dir.exists() and not out_dir.is_dir():
         raise ScapoError(f"{out_dir} is a file. Name a folder to write the embedded world to.")
     sizes = {"train": train, **dict.fromkeys(TEST_SPLITS, test)}
-    rows = {_file_name(split): world_rows(split, size, seed) for split, size in sizes.items()}
+    rows = {_file_name(split): world_rows(split, size, seed, agree_share) for split, size in sizes.items()}
     copy_base(out_dir / "base")
     for name, split_rows in rows.items():
         write_jsonl(out_dir / name, split_rows)
