@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from scapo.compare import paired_over_seeds, steps_to_reach
+from scapo.compare.grid import Cell
 from scapo.compare.run import Evaluation, compare, parse_methods, parse_seeds
-from scapo.compare.table import final_reward, mean_curve, mean_over_seeds
+from scapo.compare.table import compare_runs, final_reward, mean_curve, mean_over_seeds
 from scapo.errors import ScapoError
 
 STAND_IN = """
@@ -187,3 +188,29 @@ def test_names_and_seeds():
         parse_methods("grpo,ppo")
     with pytest.raises(ScapoError, match="each name once"):
         parse_methods("grpo,grpo")
+
+
+def _world_cell(folder, method, seed, auc, accuracies):
+    """A finished training of ten steps (a rollout each second one) on the embedded world."""
+    (folder / "evaluate").mkdir(parents=True)
+    rows = [
+        {"step": 2 * i + 1, "reward/mean": 0.5, "credit/shortcut_auc": value} for i, value in enumerate(auc)
+    ]
+    rows = [one for row in rows for one in (row, {"step": row["step"] + 1})]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    suites = {name: {"accuracy": value} for name, value in accuracies.items()}
+    (folder / "evaluate" / "results.json").write_text(json.dumps({"suites": suites}))
+    return Cell(method=method, seed=seed, folder=folder, stages={"evaluate": ()}, recipe_sha256="")
+
+
+def test_the_average_is_over_test_sets_and_the_credit_is_judged_early(tmp_path):
+    first = _world_cell(tmp_path / "1", "grpo", 1, [0.9, 0.5, 0.5, 0.5, 0.1], {"a": 0.2, "b": 0.4})
+    second = _world_cell(tmp_path / "2", "grpo", 2, [0.7, 0.5, 0.5, 0.5, 0.3], {"a": 0.4, "b": 0.8})
+    found = compare_runs([first, second], "grpo", {"grpo": "GRPO"})["grpo"]
+    assert found["seeds"]["1"] == pytest.approx({"a": 0.2, "b": 0.4, "average": 0.3, "train/reward": 0.5})
+    assert found["mean"]["average"]["value"] == pytest.approx(0.45)  # of 0.3 and 0.6
+    credit = found["credit"]["shortcut_auc"]
+    assert credit["seeds"] == {"1": 0.9, "2": 0.7}  # a fifth of ten steps: only the rollout at step 1
+    assert credit["early"]["value"] == pytest.approx(0.8)
+    assert credit["curve"][-1]["value"] == pytest.approx(0.2)
+    assert set(found["credit"]) == {"shortcut_auc"}

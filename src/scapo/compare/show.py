@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from scapo.compare.table import TRAIN
+from scapo.compare.table import AVERAGE, CREDIT, TRAIN
 
 
 def show_tables(console: Console, content: Mapping[str, Any]) -> None:
@@ -14,9 +14,9 @@ def show_tables(console: Console, content: Mapping[str, Any]) -> None:
     results = content["results"]
     if not results:
         return
-    sets = sorted(
-        {name for entry in results.values() for name in entry["mean"]}, key=lambda n: (n == TRAIN, n)
-    )
+    last = (AVERAGE, TRAIN)
+    found = {name for entry in results.values() for name in entry["mean"]}
+    sets = sorted(found, key=lambda name: (name in last and 1 + last.index(name), name))
     means = Table(
         title=f"mean (standard error) over {len(content['seeds'])} seeds, percent", title_justify="left"
     )
@@ -38,6 +38,22 @@ def show_tables(console: Console, content: Mapping[str, Any]) -> None:
     console.print(means)
     if gains.row_count:
         console.print(gains)
+    _show_credit(console, results)
+
+
+def _show_credit(console: Console, results: Mapping[str, Any]) -> None:
+    """What each credit saw of the embedded world's shortcut; nothing on other data."""
+    known = [name for name in CREDIT if any(name in entry["credit"] for entry in results.values())]
+    if not known:
+        return
+    table = Table(title="credit of the tokens that followed the shortcut, early in training (standard error)",
+                  title_justify="left")  # fmt: skip
+    table.add_column("method")
+    for name in known:
+        table.add_column(name, justify="right")
+    for entry in results.values():
+        table.add_row(entry["label"], *(_plain(entry["credit"].get(name)) for name in known))
+    console.print(table)
 
 
 def show_failures(console: Console, content: Mapping[str, Any]) -> None:
@@ -54,6 +70,13 @@ def _mean(one: Mapping[str, Any] | None) -> str:
         return "-"
     error = "" if one["stderr"] is None else f" ({100 * one['stderr']:.2f})"
     return f"{100 * one['value']:.2f}{error}"
+
+
+def _plain(one: Mapping[str, Any] | None) -> str:
+    if one is None:
+        return "-"
+    early = one["early"]
+    return f"{early['value']:.3f}" + ("" if early["stderr"] is None else f" ({early['stderr']:.3f})")
 
 
 def _gain(one: Mapping[str, Any] | None) -> str:

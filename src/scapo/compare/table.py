@@ -16,6 +16,12 @@ FINAL_SHARE = 0.1
 """Share of a training's rollouts whose mean reward is its final one, and the width of the running mean."""
 TRAIN = "train/reward"
 """The name under which the final training reward stands beside the test sets."""
+AVERAGE = "average"
+"""The name of the plain mean over the test sets, where there are two or more."""
+EARLY_SHARE = 0.2
+"""Share of a training in which its credit is judged: the paper's augmentation phase, where policies still agree."""
+CREDIT = ("shortcut_auc", "shortcut_auc_within", "on_shortcut", "off_shortcut")
+"""What the embedded world knows about a credit (metrics `credit/...`, docs/methods.md)."""
 
 Curve = list[tuple[int, float]]
 
@@ -60,21 +66,28 @@ def _width(curve: Curve) -> int:
 
 
 def read_cell(cell: Cell) -> dict[str, Any]:
-    """One finished cell: `{scores: {set: accuracy}, curve, steps, seconds_per_step}`."""
+    """One finished cell: `{scores: {set: accuracy}, curve, credit, steps, seconds_per_step}`."""
     rows = [row for _, row in read_jsonl(cell.folder / "metrics.jsonl")]
-    curve = [(row["step"], row["reward/mean"]) for row in rows if "reward/mean" in row]
+    curve = _column(rows, "reward/mean")
     path = cell.folder / "evaluate" / "results.json"
     found = json.loads(path.read_text(encoding="utf-8")) if "evaluate" in cell.stages else {}
     scores = {name: entry["accuracy"] for name, entry in found.get("suites", {}).items()}
+    if len(scores) > 1:
+        scores[AVERAGE] = fmean(scores.values())
     spent = sum(value for row in rows for name, value in row.items() if name.startswith("time/"))
     if curve:
         scores[TRAIN] = final_reward(curve)
     return {
         "scores": scores,
         "curve": curve,
+        "credit": {name: points for name in CREDIT if (points := _column(rows, f"credit/{name}"))},
         "steps": len(rows),
         "seconds_per_step": spent / max(1, len(rows)),
     }
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Curve:
+    return [(row["step"], row[name]) for row in rows if name in row]
 
 
 def compare_runs(cells: Sequence[Cell], baseline: str, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -102,7 +115,28 @@ def _of_method(
         "steps_to_baseline": _reached(runs, base),
         "seconds_per_step": mean_over_seeds([run["seconds_per_step"] for run in runs.values()]),
         "curve": mean_curve([run["curve"] for run in runs.values()]),
+        "credit": {
+            name: _credit(runs, name)
+            for name in CREDIT
+            if any(name in run["credit"] for run in runs.values())
+        },
     }
+
+
+def _credit(runs: dict[int, dict[str, Any]], name: str) -> dict[str, Any]:
+    """One credit metric: its mean over the early steps by seed and over seeds, and its curve."""
+    have = {seed: run for seed, run in runs.items() if name in run["credit"]}
+    early = {str(seed): _early(run["credit"][name], run["steps"]) for seed, run in have.items()}
+    return {
+        "seeds": early,
+        "early": mean_over_seeds(list(early.values())),
+        "curve": mean_curve([run["credit"][name] for run in have.values()]),
+    }
+
+
+def _early(curve: Curve, steps: int) -> float:
+    """Mean over the first fifth of the steps (at least the first measured one)."""
+    return fmean([value for step, value in curve if step <= EARLY_SHARE * steps] or [curve[0][1]])
 
 
 def _scores(runs: dict[int, dict[str, Any]], name: str) -> dict[int, float]:
