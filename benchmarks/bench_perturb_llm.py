@@ -4,6 +4,7 @@ Run: python benchmarks/bench_perturb_llm.py [problems]
 """
 
 import asyncio
+import itertools
 import os
 import resource
 import subprocess
@@ -64,19 +65,27 @@ def measure_llm(problems: list[Problem], folder: Path, url: str) -> None:
     memory: list[float] = []
     settings = LlmSettings(model="scripted", base_url=url, concurrency=CONCURRENCY)
     began, cpu = time.monotonic(), time.process_time()
-    run_llm(problems, folder / "llm.jsonl", kinds=KINDS, settings=settings, watch=_sampler(memory))
+    run_llm(
+        problems,
+        folder / "llm.jsonl",
+        kinds=KINDS,
+        settings=settings,
+        watch=_sampler(memory, len(problems) // 10),
+    )
     seconds, cpu = time.monotonic() - began, time.process_time() - cpu
     rate = len(problems) / seconds
-    tenth = len(problems) // 10
     print(
         f"llm:    {rate:,.0f} requests/s, {rate / IDEAL:.1%} of the ideal {IDEAL:.0f} (bar 90 %); "
         f"{1000 * cpu / len(problems):.2f} ms of processor time a problem; "
-        f"memory {memory[tenth]:.0f} MiB after {tenth:,} problems, {memory[-1]:.0f} MiB at the end"
+        f"memory {memory[1]:.0f} MiB after a tenth of the problems, {memory[-1]:.0f} MiB at the end"
     )
 
 
-def _sampler(memory: list[float]) -> Callable[[Journal], Callable[[], None]]:
-    return lambda journal: lambda: memory.append(_resident_mib())
+def _sampler(memory: list[float], every: int) -> Callable[[Journal], Callable[[], None]]:
+    """Notes the memory at the start and after each `every` problems: more often would cost time."""
+    memory.append(_resident_mib())
+    count = itertools.count(1)
+    return lambda journal: lambda: None if next(count) % every else memory.append(_resident_mib())
 
 
 def _resident_mib() -> float:

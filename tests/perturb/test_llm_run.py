@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import openai
 import pytest
 from scripted_endpoint import (
     Answer,
@@ -147,6 +148,34 @@ def test_each_fault_is_counted_with_its_reason_and_then_overcome(tmp_path, statu
     lines = [json.loads(line) for line in journal.path.read_text().splitlines()]
     (fault,) = [row for row in lines if row["record"] == "request" and row["status"] == status]
     assert fault["reason"]
+
+
+@pytest.mark.parametrize("status", ["connection", "timeout", "broken_reply"])
+def test_without_aiohttp_the_plain_transport_tells_faults_alike(tmp_path, monkeypatch, status):
+    def missing():
+        raise RuntimeError("not installed")
+
+    monkeypatch.setattr(openai, "DefaultAioHttpClient", missing)
+    test_each_fault_is_counted_with_its_reason_and_then_overcome(tmp_path, status)
+
+
+def test_what_is_not_http_at_all_is_a_failed_connection(tmp_path):
+    async def speak(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"220 mail.example.org ready\r\n\r\n")
+        writer.close()
+
+    async def main():
+        server = await asyncio.start_server(speak, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        settings = LlmSettings(model="m", base_url=url, patience=0.5)
+        with pytest.raises(ScapoError, match=r"No answer from .*connection"):
+            await asyncio.to_thread(
+                run_llm, problems(1), tmp_path / "out.jsonl", kinds=KINDS, settings=settings
+            )
+        server.close()
+
+    asyncio.run(main())
 
 
 def test_503_is_a_server_error_and_a_body_that_breaks_off_is_no_reply(tmp_path):

@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,9 @@ class Key:
     model: str = ""
 
     def digest(self) -> bytes:
-        return hashlib.blake2b("\0".join(asdict(self).values()).encode(), digest_size=12).digest()
+        return hashlib.blake2b(
+            "\0".join((self.problem, self.kind, self.version, self.model)).encode(), digest_size=12
+        ).digest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,9 +189,9 @@ def _key(row: dict[str, Any]) -> Key:
 
 def _row(entry: tuple[Key, Result] | Call) -> dict[str, Any]:
     if isinstance(entry, Call):
-        return {"record": "request", **asdict(entry)}
+        return {"record": "request", **vars(entry)}
     key, result = entry
-    return {"record": "result", **asdict(key), **asdict(result)}
+    return {"record": "result", **vars(key), **vars(result)}
 
 
 def compact(path: Path) -> tuple[int, int]:

@@ -1,6 +1,5 @@
 """One request to an OpenAI-compatible endpoint, as a value. The client's own retries are off: ours count."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,9 @@ import openai
 
 from scapo.perturb.journal import Call
 from scapo.perturb.kinds import Kind
-from scapo.perturb.llm.faults import Fault, Remedy, fault_of
+from scapo.perturb.llm.faults import ClientError, Fault, Remedy, fault_of
 from scapo.perturb.llm.prompt import Messages
 from scapo.perturb.llm.settings import LlmSettings
-
-POOL_SIZE = 16
 
 
 @dataclass(frozen=True)
@@ -32,16 +29,13 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, key: str | None) -> None:
         self.settings = settings
         self._key = key
-        options: dict[str, Any] = {
-            "api_key": key or "none",  # a server without keys still needs something in the header
-            "base_url": settings.base_url,
-            "max_retries": 0,
-            "timeout": settings.timeout,
-        }
-        # a pool looks at all its connections for each request: several small pools cost less than a large one
-        pools = -(-settings.concurrency // POOL_SIZE)
-        self._clients = [openai.AsyncOpenAI(**options) for _ in range(pools)]
-        self._turn = itertools.cycle(self._clients)
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",  # a server without keys still needs something in the header
+            base_url=settings.base_url,
+            max_retries=0,
+            timeout=settings.timeout,
+            http_client=_http_client(),
+        )
         self._without: set[str] = {"response_format"} if settings.format == "text" else set()
 
     @property
@@ -61,12 +55,10 @@ class Endpoint:
         try:
             # the typed method would check each field of the request, for more time than all the rest takes
             body = {"messages": messages, "model": model, **options}
-            return _read(
-                await next(self._turn).post("/chat/completions", body=body, cast_to=object), messages
-            )
+            return _read(await self._client.post("/chat/completions", body=body, cast_to=object), messages)
         except ValueError as error:  # the body calls itself JSON and isn't
             raise Fault("broken_reply", f"the reply could not be read ({error})", Remedy.WAIT) from None
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, ClientError) as error:
             raise self._scrubbed(fault_of(error), options) from None
 
     def _options(self, wanted: Sequence[Kind], max_tokens: int, seed: int) -> dict[str, Any]:
@@ -93,8 +85,15 @@ class Endpoint:
         return fault
 
     async def close(self) -> None:
-        for client in self._clients:
-            await client.close()
+        await self._client.close()
+
+
+def _http_client() -> Any:
+    """aiohttp where it is installed: a request takes half the processor time, however many are under way."""
+    try:
+        return openai.DefaultAioHttpClient()
+    except RuntimeError:  # openai's way to say that it is not
+        return openai.DefaultAsyncHttpxClient()
 
 
 def schema(wanted: Sequence[Kind]) -> dict[str, Any]:

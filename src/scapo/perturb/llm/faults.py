@@ -1,11 +1,19 @@
 """What can go wrong with a request, as values: a status for the journal and what to do next."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
 import openai
+
+try:
+    from aiohttp import ClientError
+except ImportError:  # then the plain transport is used, and nothing raises it
+
+    class ClientError(Exception):  # type: ignore[no-redef]
+        """Stands in for aiohttp's."""
 
 
 class Remedy(Enum):
@@ -37,15 +45,23 @@ class Fault(Exception):
 OPTIONAL = ("response_format", "max_tokens", "temperature", "seed")
 
 
-def fault_of(error: openai.OpenAIError) -> Fault:
-    """Classify an error of the client."""
-    if isinstance(error, openai.APITimeoutError):
-        return Fault("timeout", "no reply within the time limit", Remedy.WAIT)
-    if isinstance(error, openai.APIConnectionError):
-        return Fault("connection", f"the connection failed ({error.__cause__ or error})", Remedy.WAIT)
+def fault_of(error: Exception) -> Fault:
+    """Classify an error of the client or, where openai lets one through, of the transport below it."""
     if isinstance(error, openai.APIStatusError):
         return _status_fault(error)
+    # with aiohttp a broken connection is called a time-out too
+    broke = any(isinstance(e, ClientError) and not isinstance(e, TimeoutError) for e in _causes(error))
+    if isinstance(error, openai.APITimeoutError) and not broke:
+        return Fault("timeout", "no reply within the time limit", Remedy.WAIT)
+    if isinstance(error, openai.APIConnectionError | ClientError):
+        return Fault("connection", f"the connection failed ({error.__cause__ or error})", Remedy.WAIT)
     return Fault("broken_reply", f"the reply could not be read ({error})", Remedy.WAIT)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _status_fault(error: openai.APIStatusError) -> Fault:
