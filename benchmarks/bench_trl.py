@@ -17,8 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+KINDS = ["paraphrase", "typo_noise", "scenario_wrap", "irrelevant_context", "counterfactual"]
 VARIANTS = {"a": "stock TRL", "b": "ours, lambda 0", "c": "ours, probing"}
-STAGES = ("rollout", "reward", "old logp", "probe", "update", "step")
+STAGES = ("rollout", "reward", "old logp", "credit", "update", "step")
+"""credit: what comes between the rewards and the update, probing included."""
 
 
 def main() -> None:
@@ -31,16 +33,14 @@ def main() -> None:
         if not arguments.data:
             arguments.model, arguments.data = make_world(Path(folder))
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIANTS}
-        for number in range(arguments.rounds):
-            for name in list(VARIANTS)[number % 3 :] + list(VARIANTS)[: number % 3]:
-                found[name].append(run_variant(name, arguments, folder))
+        take_turns(found, arguments, folder)
     report(found, arguments)
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def parse(text: str | None = __doc__, **more: Any) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, settings in more.items():
+        parser.add_argument(f"--{name}", **settings)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--rollouts", type=int, default=5, help="measured rollouts per process, after one to warm up"
@@ -50,30 +50,40 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--micro-batch", type=int, default=64)
     parser.add_argument("--model")
     parser.add_argument("--data")
-    parser.add_argument(
-        "--variant", choices=VARIANTS, help="measure one variant in this process and print JSON"
-    )
+    parser.add_argument("--variant", help="measure one variant in this process and print JSON")
     return parser.parse_args()
 
 
 def make_world(folder: Path) -> tuple[str, str]:
     """The embedded world's model and rewritten problems."""
     data = folder / "train.perturbed.jsonl"
-    for command in (["world", folder / "world"], ["perturb", folder / "world/train.jsonl", "-o", data]):
+    perturb = ["perturb", folder / "world/train.jsonl", "--kinds", ",".join(KINDS), "-o", data]
+    for command in (["world", folder / "world"], perturb):
         subprocess.run(
             [sys.executable, "-m", "scapo.cli", *map(str, command)], check=True, stdout=subprocess.DEVNULL
         )
     return str(folder / "world/base"), str(data)
 
 
+def take_turns(found: dict[str, list[dict[str, Any]]], arguments: argparse.Namespace, folder: str) -> None:
+    """Measure every variant `rounds` times; each round starts with another one."""
+    names = list(found)
+    for number in range(arguments.rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            found[name].append(run_variant(name, arguments, folder))
+
+
 def run_variant(name: str, arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     words = [
-        f"--{key.replace('_', '-')}={value}" for key, value in vars(arguments).items() if key != "variant"
+        f"--{key.replace('_', '-')}={value}"
+        for key, value in vars(arguments).items()
+        if key not in ("variant", "methods")
     ]
     command = [sys.executable, __file__, *words, f"--variant={name}"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
     result = json.loads(done.stdout.splitlines()[-1])
-    print(f"{VARIANTS[name]:15} {result['step']:6.2f} s a rollout cycle", flush=True)
+    print(f"{VARIANTS.get(name, name):20} {result['step']:6.2f} s a rollout cycle", flush=True)
     return result
 
 
@@ -86,15 +96,16 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     clock = time.perf_counter if torch.cuda.is_available() else time.process_time
     trainer = build(arguments)
     spent: dict[str, list[float]] = {}
-    timed(trainer, {"_generate": "rollout", "_calculate_rewards": "reward", "probe": "probe"}, clock, spent)
+    timed(trainer, {"_generate": "rollout", "_calculate_rewards": "reward"}, clock, spent)
+    timed(getattr(trainer, "credit", None), {"after_rollout": "credit"}, clock, spent)
     timed(trainer, {"_generate_and_score_completions": "score", "training_step": "micro-batch"}, clock, spent)
     trainer.add_callback(step_clock(clock, spent))
     trainer.train()
     per = {name: sum(values[len(values) // (arguments.rollouts + 1) :]) for name, values in spent.items()}
     seconds = {name: value / arguments.rollouts for name, value in per.items()}
-    probe = seconds.setdefault("probe", 0.0)
+    credit = seconds.setdefault("credit", 0.0)
     seconds["update"] = seconds["step"] - seconds["score"]
-    seconds["old logp"] = seconds["score"] - seconds["rollout"] - seconds["reward"] - probe
+    seconds["old logp"] = seconds["score"] - seconds["rollout"] - seconds["reward"] - credit
     memory = {"peak": peak_memory_gib()}
     if arguments.variant == "c":
         memory["largest"], memory["full"] = probe_tensors(trainer)
@@ -103,14 +114,17 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def build(arguments):
-    """The variant's trainer on one core: two optimiser steps per rollout, learning rate 0."""
+    """The variant's trainer on one core: two optimiser steps per rollout, learning rate 0.
+
+    A variant that is not in VARIANTS is a method's name; its correction, if any, is always on.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from trl import GRPOConfig, GRPOTrainer
 
     from scapo.engines.trl import ScapoConfig, ScapoTrainer
     from scapo.engines.trl.data import as_dataset
-    from scapo.perturb.kinds import SEMIFACTUAL
+    from scapo.engines.trl.method import method_settings
     from scapo.problems import load_problems
     from scapo.reward import boxed_reward
 
@@ -139,14 +153,15 @@ def build(arguments):
         "a": (GRPOTrainer, lambda: GRPOConfig(**settings, **stock, logging_steps=1)),
         "b": (ScapoTrainer, lambda: ScapoConfig(**settings, lambda_0=0.0)),
         "c": (ScapoTrainer, lambda: ScapoConfig(**settings, n_0=10**6)),
-    }[arguments.variant]
+    }.get(
+        arguments.variant,
+        (ScapoTrainer, lambda: ScapoConfig(**settings, n_0=10**6, **method_settings(arguments.variant))),
+    )
     return trainer_class(
         AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32"),
         boxed_reward,
         config(),
-        train_dataset=as_dataset(
-            load_problems(arguments.data).problems, [kind.value for kind in SEMIFACTUAL]
-        ),
+        train_dataset=as_dataset(load_problems(arguments.data).problems, KINDS),
         processing_class=AutoTokenizer.from_pretrained(arguments.model, padding_side="left"),
     )
 
@@ -221,8 +236,8 @@ def report(found: dict[str, list[dict[str, Any]]], arguments: argparse.Namespace
     for name, bar in (("b", "at most 1.02"), ("c", "")):
         median, fastest = (pick(cycles[name]) / pick(cycles["a"]) for pick in (statistics.median, min))
         print(f"({name})/(a) whole cycle: median {median:.3f}, fastest {fastest:.3f}   {bar}")
-    probe = statistics.median(row["probe"] / row["update"] for row in found["c"])
-    print(f"probe / update in (c): median {probe:.3f}   at most 1")
+    credit = statistics.median(row["credit"] / row["update"] for row in found["c"])
+    print(f"credit / update in (c): median {credit:.3f}   at most 1")
     largest = max(row["largest"] / row["full"] for row in found["c"])
     print(f"largest tensor of the probe / (N, T, V): {largest:.3f}   below 1")
 
