@@ -39,6 +39,15 @@ GOOD = [
      "On the initial day she read 5 pages. How many of the 20 pages are left?"),
     ("He can't sell 3 of the 8 jars. How many can he sell?",
      "He is unable to sell 3 of the 8 jars. How many can he sell?"),
+    ("His bedroom is 18 by 12 feet. How big is it?", "His sleeping quarters are 18 by 12 feet. How big are they?"),
+    ("Ray has 60 more dollars than Ann's $120. How much has he?", "Ray has $60 more than Ann's $120. How much has he?"),
+    ("He buys 4 bars at $0.50 each. How much is it?", "He buys 4 bars at half a dollar each. How much is it?"),
+    ("You get one corn with a soda for $1. What costs the corn?", "You get corn with a soda for $1. What costs the corn?"),
+    ("The first plane has 9 seats, the other plane 12. How many seats?",
+     "The first plane has 9 seats, the second plane 12. How many seats?"),
+    ("There is a 10% tax on all nonfood items for $40. How much is it?",
+     "There is a 10% tax on all items for $40 that are not food. How much is it?"),
+    ("Of 9 guests 8 couldn't come. How many came?", "Of 9 guests 8 had to decline. How many came?"),
     ("已知 $x+2=5$，求 $x$ 的值。", "设 $x+2=5$，请给出 $x$ 的值。"),
 ]  # fmt: skip
 
@@ -52,6 +61,11 @@ BAD = [
     ("number_lost", "Ann has 2 cats and 3 dogs. How many?", "Ann has 2 cats and some dogs. How many?"),
     ("number_lost", "Ann has 3 cats and 3 dogs. How many pets?", "Ann has 3 cats and dogs. How many pets?"),
     ("number_lost", "Ann has two cats and 3 dogs. How many?", "Ann has too cats and 3 dogs. How many?"),
+    ("number_lost", "You get one corn for $1. What costs the corn?", "You get one corn. What costs the corn?"),
+    ("new_number", "One plane has 9 seats, the other 12. How many?", "The first plane has 9 seats, the fourth 12. How many?"),
+    ("unit_changed", "Ray has 60 more dollars than Ann. How much?", "Ray has 60% more than Ann. How much?"),
+    ("number_lost", "Three quarters of 8 left. How many?", "The quarters of 8 left. How many?"),
+    ("negation_changed", "Nonetheless 3 of 9 guests came. How many?", "3 of 9 guests did not come. How many?"),
     ("number_lost", "Half of 6 eggs broke. How many?", "Some of 6 eggs broke. How many?"),
     ("number_lost", "Wait 60 minutes at $3 each. What is it?", "Wait an hour at $3 each. What is it?"),
     ("number_lost", "Find the third of 5 terms.", "Find the fourth of 5 terms."),
@@ -110,7 +124,7 @@ def gsm_plus():
 def test_most_rewrites_of_gsm_plus_pass_and_the_others_mostly_changed_a_number():
     codes = Counter(code(row["seed_problem"], row["problem"], row["answer"]) for row in gsm_plus())
     assert sum(codes.values()) == 300
-    assert codes[None] >= 248, codes
+    assert codes[None] >= 256, codes
     assert codes["number_lost"] + codes["new_number"] >= 0.8 * (300 - codes[None]), codes
 
 

@@ -177,6 +177,31 @@ def test_rows_that_cannot_be_used_are_refused_and_counted(tmp_path):
     )
 
 
+def test_rows_with_half_a_surrogate_pair_are_refused_by_name_wherever_it_stands(tmp_path):
+    good = ROWS[0] | {"id": "good", "note": "whole pairs such as \U0001f600 are fine"}
+    bad = [
+        {"id": "in the problem", "problem": "What is \ud800?", "answer": "1"},
+        {"id": "in the answer", "problem": "B?", "answer": "\udfff"},
+        {"id": "nested", "problem": "C?", "answer": "1", "perturbations": {"paraphrase": "C \ud83d?"}},
+        {"id": "in the \ud800 id", "problem": "D?", "answer": "1"},
+        {"id": "key", "problem": "E?", "answer": "1", "\udc00": None},
+    ]
+    path = tmp_path / "set.jsonl"
+    path.write_text(
+        "".join(json.dumps(row) + "\n" for row in [good, *bad])
+    )  # escaped, as a file may hold them
+    loaded = load_problems(path)
+    assert [problem.extra["note"] for problem in loaded.problems] == [good["note"]]
+    assert [(r.row, r.id) for r in loaded.refused] == [
+        (2, "in the problem"), (3, "in the answer"), (4, "nested"), (5, "in the ? id"), (6, "key"),
+    ]  # fmt: skip
+    for refusal, column in zip(
+        loaded.refused, ("problem", "answer", "perturbations", "id", "\\udc00"), strict=True
+    ):
+        assert f"The column {column} holds half a surrogate pair" in refusal.reason
+        refusal.reason.encode()
+
+
 def test_corrected_labels_replace_wrong_ones(tmp_path):
     rows = [
         {"problem": "A?", "answer": "320", "checked_answer": "319"},

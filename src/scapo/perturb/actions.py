@@ -30,8 +30,8 @@ def load(source: str, columns: dict[str, str], limit: int | None, console: Conso
     if len(kept) < len(problems):
         first_id = next(problem.id for problem in problems if not can_be_written(problem))
         console.print(
-            f"{len(problems) - len(kept):,} rows left out, the first is {first_id}: no file can hold "
-            "half a surrogate pair or a number that is not finite. Mend the input.",
+            f"{len(problems) - len(kept):,} rows left out, the first is {first_id}: a number in it is not "
+            "finite, which no JSON file can hold. Mend the input.",
             markup=False,
         )
     return kept

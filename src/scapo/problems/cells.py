@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 _WRAPPERS = (
@@ -18,6 +19,7 @@ _WRAPPERS = (
     ),
 )
 _ASKS_FOR_ANSWER_LINE = re.compile(r"after \"Answer:\"|of the form Answer:")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FINAL_ANSWER = re.compile(r"\n\s*####\s*(.+?)\s*\Z")
 
 
@@ -53,6 +55,24 @@ def answer_text(value: Any) -> tuple[str, bool]:
         _no_answer()
     final = _FINAL_ANSWER.search(text)
     return (final[1], True) if final else (text, False)
+
+
+def check_characters(row: Mapping[str, Any]) -> None:
+    """Raises BadCell where a text of the row holds a character that no UTF-8 file can hold."""
+    for name, value in row.items():
+        if _holds_surrogate(name) or _holds_surrogate(value):
+            column = name.encode("ascii", "backslashreplace").decode()
+            raise BadCell(
+                f"The column {column} holds half a surrogate pair, which no UTF-8 file can hold. Mend the text."
+            )
+
+
+def _holds_surrogate(value: Any) -> bool:
+    if isinstance(value, str):
+        return _SURROGATE.search(value) is not None
+    if isinstance(value, Mapping):
+        return any(_holds_surrogate(part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(map(_holds_surrogate, value))
 
 
 def dedupe_key(problem: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scapo.problems.cells import BadCell, answer_text, dedupe_key, problem_text
+from scapo.problems.cells import BadCell, answer_text, check_characters, dedupe_key, problem_text
 from scapo.problems.columns import CHECKED, Columns, cell, choose_columns
 from scapo.problems.row import LoadedProblems, Problem, Refusal, text_id
 from scapo.problems.sources import read_rows
@@ -63,11 +63,13 @@ class _Reading:
         self.counts["rows"] += 1
         given = cell(row, names.id)
         try:
+            check_characters(row)
             problem, unwrapped = problem_text(cell(row, names.problem))
             checked = cell(row, CHECKED)
             answer, cut = answer_text(cell(row, names.answer) if checked in (None, "") else checked)
         except BadCell as bad:
-            self.refused.append(Refusal(number, None if given is None else str(given), str(bad)))
+            identity = None if given is None else str(given).encode(errors="replace").decode()
+            self.refused.append(Refusal(number, identity, str(bad)))
             return
         self.counts.update(unwrapped=unwrapped, final_answers=cut, corrected=checked not in (None, ""))
         self._keep(

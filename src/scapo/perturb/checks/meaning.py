@@ -27,7 +27,7 @@ _NOT = re.compile(
 _ALMOST_NOT = re.compile(
     r"\b(?:unable|fail\w*|lack\w*|except\w*|exclu\w+|avoid\w*|absent|missing|refus\w+|un\w+able|in\w+[ai]ble|"
     r"incomplete|un\w+ed|unsold|until|too \w+|breaks?|done with|other than|"
-    r"apart from|rather than|instead of|leaves? off|non-\w+)\b",
+    r"apart from|rather than|instead of|leaves? off|declin\w+|non-?(?!e\b|etheless)\w+)\b",
     re.IGNORECASE,
 )
 _START, _END = "(?<![a-z0-9_])", "(?![a-z0-9_])"

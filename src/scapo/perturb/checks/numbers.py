@@ -23,6 +23,10 @@ _POINTING = re.compile(
     r"\b(?:the|these|those|all|other|both|last|final|remaining|its|their|between)(?: other| remaining)?\s$",
     re.IGNORECASE,
 )
+_OTHER = words("other another")
+_DOLLARS = re.compile(
+    r"\s(?:(?:more|fewer|less|extra|additional)\s|of a\s|a\s)?(?:dollar|buck)s?\b", re.IGNORECASE
+)
 _PERCENT = re.compile(r"\s?\\?(?:%|percent)")
 _UNITS = words(
     "hour minute second day week month year mile meter kilometer foot inch yard pound ounce gram kilogram "
@@ -64,7 +68,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _unit(text: str, span: Span, noun: str) -> str:
-    if text[max(0, span.start - 1) : span.start] == "$" or noun in ("dollar", "buck"):
+    if text[max(0, span.start - 1) : span.start] == "$" or _DOLLARS.match(text, span.end):
         return "$"
     if _PERCENT.match(text, span.end):
         return "%"
@@ -116,8 +120,8 @@ def _may_go(value: Value, old: Iterable[Mention], new: Iterable[Mention], origin
     if isinstance(value, str):
         return _order_word_instead(value, text)
     before, after = [m for m in old if m.value == value], [m for m in new if m.value == value]
-    if value == 1 and not any(m.digits for m in before):
-        return True
+    if value == 1 and sum(m.digits for m in before) <= sum(m.digits for m in after):
+        return True  # only the word was lost, which may be an article
     if value == 1 and all(_one_kept(m.noun, text) for m in before if m.digits):
         return True
     if value == 2 and _count(text, {"both"}) > _count(original, {"both"}):
@@ -129,7 +133,8 @@ def _may_go(value: Value, old: Iterable[Mention], new: Iterable[Mention], origin
 
 def _may_come(value: Value, old: Iterable[Mention], new: Iterable[Mention], original: str, text: str) -> bool:
     if isinstance(value, str):
-        return _order_word_instead(value, original)
+        another = value in ("ordinal 2", "ordinal 3") and _count(original, _OTHER) > 0
+        return another or _order_word_instead(value, original)
     fresh = [m for m in new if m.value == value]
     if any(m.digits for m in fresh):
         return value == 1 and all(_one_kept(m.noun, original) for m in fresh)
