@@ -49,7 +49,9 @@ def forward_flops(
     return token_flops(shape, tokens) + pair_flops(shape, pairs) + head_cost
 
 
-def update_flops(shape: ModelShape, prompt: float, responses: Lengths, *, checkpointing: bool = True) -> float:
+def update_flops(
+    shape: ModelShape, prompt: float, responses: Lengths, *, checkpointing: bool = True
+) -> float:
     """Forward, backward (twice the forward; attention 2.5 times) and, with checkpointing, the layers once more."""
     tokens = len(responses) * prompt + float(responses.sum())
     pairs = sequence_pairs(prompt, responses, len(responses))

@@ -45,7 +45,9 @@ class Efficiency:
             if not 0 < value <= 1:
                 raise ScapoError(f"The efficiency {name} is {value}; it is a share, above 0 and at most 1.")
         if self.step_overhead_s < 0:
-            raise ScapoError(f"The overhead of a decoding step is {self.step_overhead_s} s; it can't be negative.")
+            raise ScapoError(
+                f"The overhead of a decoding step is {self.step_overhead_s} s; it can't be negative."
+            )
 
 
 def _gpu(name: str, tflops: float, tb_per_s: float, gib: float) -> Gpu:
@@ -78,3 +80,17 @@ def find_gpu(name: str) -> Gpu:
             f"No GPU named {name!r} is known. Known are {', '.join(GPUS)}; for another one give "
             "--peak-tflops, --bandwidth-tbs and --memory-gib with the nearest of them."
         ) from None
+
+
+def changed_gpu(gpu: Gpu, tflops: float | None, tb_per_s: float | None, gib: float | None) -> Gpu:
+    """The GPU with its peak (TFLOP/s), bandwidth (TB/s) and memory (GiB) replaced where given."""
+    flags = {"--peak-tflops": tflops, "--bandwidth-tbs": tb_per_s, "--memory-gib": gib}
+    for flag, value in flags.items():
+        if value is not None and not value > 0:
+            raise ScapoError(f"{flag} is {value}; it must be above 0.")
+    return Gpu(
+        name=gpu.name,
+        flops=gpu.flops if tflops is None else tflops * 1e12,
+        bandwidth=gpu.bandwidth if tb_per_s is None else tb_per_s * 1e12,
+        memory=gpu.memory if gib is None else gib * GIB,
+    )

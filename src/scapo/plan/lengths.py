@@ -12,9 +12,10 @@ from scapo.files import read_jsonl
 
 Lengths = NDArray[np.int64]
 
-LENGTH_CV = 0.6
-"""Standard deviation over mean of response lengths. Source: the histograms of Qwen3-8B's replies to GPQA in the
-file named in `hardware.py` give 0.55 to 0.65. Give --lengths to use those of a run of your own."""
+LENGTH_CV = 0.8
+"""Standard deviation over mean of response lengths. Assumed: the replies of Qwen3-8B to GPQA have 0.48 to 0.54
+(histograms in the file named in `hardware.py`), and a training batch mixes easy and hard problems. Give
+--lengths to use those of a run of your own."""
 
 
 def assumed_lengths(count: int, mean: float, limit: int, cv: float = LENGTH_CV) -> Lengths:

@@ -62,15 +62,32 @@ class ModelShape:
 
 
 def _qwen3(size: str, layers: int, hidden: int, heads: int, ffn: int, tied: bool = True) -> ModelShape:
-    sizes = dict(layers=layers, hidden=hidden, heads=heads, ffn=ffn, tied=tied)
     return ModelShape(
-        name=f"qwen3-{size}", kv_heads=8, head_dim=128, vocab=151_936, qk_norm=True, **sizes  # type: ignore[arg-type]
+        name=f"qwen3-{size}",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=8,
+        head_dim=128,
+        ffn=ffn,
+        vocab=151_936,
+        tied=tied,
+        qk_norm=True,
     )
 
 
 def _smollm2(size: str, layers: int, hidden: int, heads: int, kv_heads: int, ffn: int) -> ModelShape:
-    sizes = dict(layers=layers, hidden=hidden, heads=heads, kv_heads=kv_heads, ffn=ffn)
-    return ModelShape(name=f"smollm2-{size}", head_dim=64, vocab=49_152, tied=True, **sizes)
+    return ModelShape(
+        name=f"smollm2-{size}",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=64,
+        ffn=ffn,
+        vocab=49_152,
+        tied=True,
+    )
 
 
 SHAPES: Mapping[str, ModelShape] = {
@@ -118,18 +135,14 @@ def _from_file(path: Path) -> ModelShape:
         raise ScapoError(
             f"{path} has the model_type {kind!r}. The formulas hold for dense decoders: {', '.join(DENSE)}."
         )
+    hidden, heads = _size(path, config, "hidden_size"), _size(path, config, "num_attention_heads")
     return ModelShape(
-        name=str(path.parent.name or path.name),
+        name=path.resolve().parent.name,
         layers=_size(path, config, "num_hidden_layers"),
-        hidden=_size(path, config, "hidden_size"),
-        heads=_size(path, config, "num_attention_heads"),
-        kv_heads=_size(path, config, "num_key_value_heads", _size(path, config, "num_attention_heads")),
-        head_dim=_size(
-            path,
-            config,
-            "head_dim",
-            _size(path, config, "hidden_size") // _size(path, config, "num_attention_heads"),
-        ),
+        hidden=hidden,
+        heads=heads,
+        kv_heads=_size(path, config, "num_key_value_heads", heads),
+        head_dim=_size(path, config, "head_dim", hidden // heads),
         ffn=_size(path, config, "intermediate_size"),
         vocab=_size(path, config, "vocab_size"),
         tied=bool(config.get("tie_word_embeddings", False)),

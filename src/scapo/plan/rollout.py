@@ -1,17 +1,21 @@
 """Seconds of a rollout: continuous batching in each engine, from the first step to the longest response's last."""
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scapo.errors import ScapoError
-from scapo.plan.flops import head_flops, pair_flops, token_flops
+from scapo.plan.flops import causal_pairs, head_flops, pair_flops, token_flops
 from scapo.plan.hardware import Efficiency, Gpu
 from scapo.plan.lengths import Lengths, dealt
 from scapo.plan.model_shape import ModelShape
 
 TAIL = 0.9
 """The tail begins when this share of an engine's responses is done."""
+ADMIT = 0.95
+"""No response starts when the caches would then fill more than this share of the room, so that what was just
+put back does not return at once. Assumed; vLLM keeps a smaller watermark and puts back more often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,68 +43,80 @@ class Engine:
         computing = work / (self.gpu.flops * self.efficiency.forward_utilisation)
         return max(reading, computing) / self.tensor_parallel + steps * self.efficiency.step_overhead_s
 
+    def prefill_seconds(self, tokens: float) -> float:
+        """One sequence of so many tokens through the layers at once."""
+        work = token_flops(self.shape, tokens) + pair_flops(self.shape, causal_pairs(tokens))
+        return work / (self.gpu.flops * self.efficiency.forward_utilisation * self.tensor_parallel)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
     """seconds of the slowest engine; tail_seconds of them with over 90 % of its responses done.
 
-    running: mean number of sequences per decoding step. waiting: responses that could not start at once.
+    running: mean number of sequences per decoding step. preempted: how often a full cache put one back.
     """
 
     seconds: float
     tail_seconds: float
     running: float
-    waiting: int
+    preempted: int
+
+
+@dataclass(kw_only=True)
+class _Row:
+    left: float  # steps to go
+    seen: float  # tokens in its cache
 
 
 def decode(engine: Engine, prompt: float, responses: Lengths) -> Rollout:
-    """One engine's decoding. A response starts as soon as its whole cache fits; nothing is preempted."""
-    need = responses + prompt
-    if need.max() > engine.kv_tokens:
+    """One engine's decoding, in order of arrival, as vLLM does it.
+
+    A response starts while the caches stay under ADMIT of the room. When they fill it, the newest one loses its
+    cache and waits at the front of the queue; its cache is computed again when it goes on.
+    """
+    _check_room(engine, prompt, responses)
+    waiting = deque(_Row(left=float(length), seen=prompt) for length in responses)
+    running: list[_Row] = []
+    ends: list[float] = []
+    clock, steps_done, preempted = 0.0, 0.0, 0
+    while waiting or running:
+        used = sum(row.seen for row in running)
+        while waiting and len(running) < engine.max_running:
+            if running and used + waiting[0].seen > ADMIT * engine.kv_tokens:
+                break
+            row = waiting.popleft()
+            clock += engine.prefill_seconds(row.seen) if row.seen > prompt else 0.0
+            running.append(row)
+            used += row.seen
+        steps = min(min(row.left for row in running), (engine.kv_tokens - used) // len(running))
+        if steps < 1:
+            waiting.appendleft(running.pop())
+            preempted += 1
+            continue
+        clock += engine.decode_seconds(steps, len(running), used)
+        steps_done += steps
+        for row in running:
+            row.left, row.seen = row.left - steps, row.seen + steps
+        ends += [clock for row in running if not row.left]
+        running = [row for row in running if row.left]
+    tail = clock - ends[int(np.ceil(TAIL * len(ends))) - 1]
+    mean_running = float(responses.sum()) / steps_done
+    return Rollout(seconds=clock, tail_seconds=tail, running=mean_running, preempted=preempted)
+
+
+def _check_room(engine: Engine, prompt: float, responses: Lengths) -> None:
+    need = responses.max() + prompt
+    if need > engine.kv_tokens:
         raise ScapoError(
             f"The key-value cache of an engine holds {engine.kv_tokens:,.0f} tokens, a response with its prompt "
-            f"needs {need.max():,.0f}. Use more GPUs per engine (--tensor-parallel), more memory for it "
+            f"needs {need:,.0f}. Use more GPUs per engine (--tensor-parallel), more memory for it "
             "(--rollout-memory), or shorter responses."
         )
-    clock, next_up, steps_done, reserved = 0.0, 0, 0.0, 0.0
-    left: list[float] = []  # steps to go of each running response
-    context: list[float] = []
-    ends: list[float] = []
-    waiting = 0
-    while len(ends) < len(responses):
-        while (
-            next_up < len(responses)
-            and len(left) < engine.max_running
-            and reserved + need[next_up] <= engine.kv_tokens
-        ):
-            left.append(float(responses[next_up]))
-            context.append(prompt)
-            reserved += float(need[next_up])
-            next_up += 1
-        waiting = waiting or len(responses) - next_up
-        steps = min(left)
-        clock += engine.decode_seconds(steps, len(left), sum(context))
-        steps_done += steps
-        reserved -= sum(seen + steps for seen, more in zip(context, left, strict=True) if more == steps)
-        ends += [clock] * left.count(steps)
-        alive = [(more - steps, seen + steps) for more, seen in zip(left, context, strict=True) if more > steps]
-        left, context = [more for more, _ in alive], [seen for _, seen in alive]
-    tail = clock - ends[int(np.ceil(TAIL * len(ends))) - 1]
-    return Rollout(
-        seconds=clock, tail_seconds=tail, running=float(responses.sum()) / steps_done, waiting=waiting
-    )
 
 
 def rollout(engine: Engine, engines: int, prompt: float, responses: Lengths, group: int) -> Rollout:
     """All engines side by side: the slowest counts. Each prompt is prefilled once for its group."""
     hands = [hand for hand in dealt(responses, engines) if len(hand)]
     slowest = max((decode(engine, prompt, hand) for hand in hands), key=lambda done: done.seconds)
-    prefill = token_flops(engine.shape, prompt * len(responses) / group) / (
-        engine.gpu.flops * engine.efficiency.forward_utilisation * engine.tensor_parallel * engines
-    )
-    return Rollout(
-        seconds=slowest.seconds + prefill,
-        tail_seconds=slowest.tail_seconds,
-        running=slowest.running,
-        waiting=slowest.waiting,
-    )
+    prefill = engine.prefill_seconds(prompt) * len(responses) / group / engines
+    return replace(slowest, seconds=slowest.seconds + prefill)
