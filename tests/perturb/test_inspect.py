@@ -11,7 +11,8 @@ from scripted_endpoint import Answer, apples, as_json, good, good_answer, origin
 
 from scapo.errors import ScapoError
 from scapo.files import write_jsonl
-from scapo.perturb.inspect import diff, inspect_file, print_items, read_items
+from scapo.perturb.inspect import inspect_file, print_items
+from scapo.perturb.inspect_items import diff, read_items
 from scapo.perturb.inspect_page import write_page
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 from scapo.perturb.llm.run import run_llm

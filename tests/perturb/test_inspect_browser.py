@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from scapo.files import write_jsonl
-from scapo.perturb.inspect import read_items
+from scapo.perturb.inspect_items import read_items
 from scapo.perturb.inspect_page import write_page
 
 pytestmark = pytest.mark.browser

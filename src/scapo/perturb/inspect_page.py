@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup, escape
 
 from scapo.files import write_atomic
-from scapo.perturb.inspect import Item, Piece, diff, visible
+from scapo.perturb.inspect_items import Item, Piece, diff, visible
 
 MOST_PROBLEMS = 1000
 """Problems on a page unless a limit is given: browsers grow slow beyond."""
