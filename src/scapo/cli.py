@@ -10,10 +10,12 @@ from scapo.decode.command import decode
 from scapo.diagnose.command import diagnose
 from scapo.engines.trl.command import CONTEXT as TRAIN_CONTEXT
 from scapo.engines.trl.command import train
+from scapo.engines.verl.command import to_verl
 from scapo.errors import ScapoError
 from scapo.evaluate.command import evaluate
 from scapo.evaluate.variants.command import noop, thinkbench
 from scapo.perturb.command import perturb
+from scapo.plan.command import plan
 from scapo.problems.command import app as problems
 from scapo.problems.world.command import world, world_pretrain
 from scapo.report.command import report
@@ -31,6 +33,7 @@ app.command("world")(world)
 app.command("world-pretrain")(world_pretrain)
 problems.command("noop")(noop)
 problems.command("thinkbench")(thinkbench)
+problems.command("to-verl")(to_verl)
 app.add_typer(problems, name="problems")
 app.command("perturb")(perturb)
 app.command("verify")(verify)
@@ -40,6 +43,7 @@ app.command("evaluate")(evaluate)
 app.command("diagnose")(diagnose)
 app.command("decode")(decode)
 app.command("report")(report)
+app.command("plan")(plan)
 
 
 def main() -> None:

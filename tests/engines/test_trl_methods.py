@@ -9,10 +9,10 @@ import torch
 from datasets import Dataset
 
 from scapo.algorithm import METHODS, Gspo
+from scapo.engines.offsets import text_and_offsets
 from scapo.engines.trl import ScapoConfig, ScapoTrainer
 from scapo.engines.trl.method import method_label, method_settings
 from scapo.engines.trl.objective import chosen_objective, own_loss
-from scapo.engines.trl.offsets import text_and_offsets
 from scapo.engines.trl.recipe import load_recipe
 from scapo.engines.trl.settings import scapo_config
 from scapo.errors import ScapoError

@@ -97,22 +97,34 @@ def span_drops(
         Per row one drop per span, for `span_importance_weight`.
     """
     originals = [ProbeRow(clean=row.clean, perturbed=(), response=row.response) for row in rows]
-    cases = [(n, span) for n, spans in enumerate(found) for span in spans.spans]
-    masked = [_with_masked(originals[n], span, pad_id) for n, span in cases]
-    if not cases:
+    masked = masked_rows([row.response for row in rows], found, pad_id)
+    if not masked:
         return [[] for _ in rows]
+    cases = [ProbeRow(clean=rows[n].clean, perturbed=(), response=response) for n, response in masked]
     scored = response_logprobs(
-        model, [*originals, *masked], temperature=temperature, batch_tokens=batch_tokens, noise_rows=0
+        model, [*originals, *cases], temperature=temperature, batch_tokens=batch_tokens, noise_rows=0
     )
-    drops: list[list[float]] = [[] for _ in rows]
-    for number, (n, _) in enumerate(cases):
+    return span_drops_from(scored.logp_clean[: len(rows)], list(scored.logp_clean[len(rows) :]), found)
+
+
+def masked_rows(
+    responses: Sequence[Sequence[int]], found: Sequence[ResponseSpans], pad_id: int
+) -> list[tuple[int, list[int]]]:
+    """Per span, row by row: the number of its response, and the response with the span's tokens as `pad_id`."""
+    return [
+        (n, [*response[:start], *[pad_id] * (stop - start), *response[stop:]])
+        for n, (response, spans) in enumerate(zip(responses, found, strict=True))
+        for start, stop in spans.spans
+    ]
+
+
+def span_drops_from(
+    logp: Tensor, masked: Sequence[Tensor], found: Sequence[ResponseSpans]
+) -> list[list[float]]:
+    """drop_s per response and span, from log-probs of the responses (N, T) and one (T,) per `masked_rows`."""
+    drops: list[list[float]] = [[] for _ in found]
+    cases = [n for n, spans in enumerate(found) for _ in spans.spans]
+    for n, without_T in zip(cases, masked, strict=True):
         start, stop = found[n].answer or (0, 0)
-        original, without = (scored.logp_clean[row, start:stop] for row in (n, len(rows) + number))
-        drops[n].append(float((original.double() - without.double()).sum()))
+        drops[n].append(float((logp[n, start:stop].double() - without_T[start:stop].double()).sum()))
     return drops
-
-
-def _with_masked(row: ProbeRow, span: Span, pad_id: int) -> ProbeRow:
-    start, stop = span
-    response = [*row.response[:start], *[pad_id] * (stop - start), *row.response[stop:]]
-    return ProbeRow(clean=row.clean, perturbed=(), response=response)

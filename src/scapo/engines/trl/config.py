@@ -6,22 +6,11 @@ from typing import Any, ClassVar
 from trl import GRPOConfig
 
 from scapo.algorithm import LambdaSchedule
-from scapo.engines.trl.objective import check_own_loss, chosen_objective, plain_constants
+from scapo.engines.methods import CHOICES, CREDIT_CONSTANTS, plain_constants, probed_kinds
+from scapo.engines.trl.objective import check_own_loss, chosen_objective
 from scapo.errors import ScapoError
-from scapo.perturb.kinds import SEMIFACTUAL, Kind
+from scapo.perturb.kinds import Kind
 
-CHOICES = {
-    "credit": ("semifactual", "outcome", "cf_grpo", "fipo", "entropy_top"),
-    "objective": ("clipped", "gspo", "sapo"),
-    "sign": ("negative", "all", "positive"),
-    "source": ("aligned", "shuffled", "counterfactual"),
-    "dead_groups": ("keep", "skip", "drop"),
-}
-CREDIT_CONSTANTS = {
-    "cf_grpo": ("bounds", "conserve"),
-    "fipo": ("half_life", "clip", "safety", "dual_clip", "drop_runaway"),
-    "entropy_top": ("share",),
-}
 TOKEN_REDUCTIONS = ("dapo", "grpo", "bnpo", "dr_grpo")
 """TRL's `loss_type` values of the clipped token objective; they differ only in how tokens are averaged."""
 
@@ -128,9 +117,7 @@ class ScapoConfig(GRPOConfig):
     @property
     def probed_kinds(self) -> tuple[str, ...]:
         """The perturbation kinds whose drift makes the correction."""
-        if self.source == "counterfactual":
-            return (Kind.COUNTERFACTUAL.value,)
-        return tuple(self.kinds) if self.kinds else tuple(kind.value for kind in SEMIFACTUAL)
+        return probed_kinds(self.source, self.kinds)
 
     @property
     def updates_per_rollout(self) -> int:

@@ -3,22 +3,12 @@
 from typing import Any
 
 from scapo.algorithm import method
+from scapo.engines.methods import method_label
 
 LOSS_TYPES = {"token_mean": "dapo", "sequence_mean": "grpo", "constant": "dr_grpo"}
 """Our reductions by TRL's names."""
 IN_TRAINER = ("scale_rewards", "loss_type")
 """The settings of a method that stand in a recipe's `trainer` section."""
-LABELS = {
-    "grpo": "GRPO",
-    "gspo": "GSPO",
-    "sapo": "SAPO",
-    "cf_grpo": "CF-GRPO",
-    "fipo": "FIPO",
-    "scapo": "SCAPO",
-    "dapo": "DAPO",
-    "dr_grpo": "Dr.GRPO",
-    "entropy_top": "80/20",
-}
 
 
 def method_settings(name: str) -> dict[str, Any]:
@@ -37,14 +27,6 @@ def method_settings(name: str) -> dict[str, Any]:
         "scale_rewards": "none" if chosen.std == "none" else "group",
         "loss_type": LOSS_TYPES[chosen.reduction],
     }
-
-
-def method_label(name: str) -> str:
-    """The method's name in tables: "CF-GRPO", "SCAPO shuffled"."""
-    base, _, rest = name.partition("_")
-    if name in LABELS:
-        return LABELS[name]
-    return f"{LABELS.get(base, base.upper())} {LABELS.get(rest, rest)}".strip()
 
 
 def use_method(content: dict[str, Any], name: Any) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from scapo.algorithm import Clipped, LossStats, policy_loss
 from scapo.algorithm.objective import Objective, Reduction, make_objective
+from scapo.engines.methods import plain_constants
 from scapo.errors import ScapoError
 
 UNTOUCHED = {
@@ -24,26 +25,6 @@ UNTOUCHED = {
     "off_policy_mask_threshold": None,
 }
 """Terms of TRL's loss that ours does not have, at the values that switch them off."""
-
-
-def plain_constants(values: Any) -> dict[str, Any]:
-    """Constants as written in a recipe: YAML reads 3e-4 as a text, and a pair as a list."""
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise ScapoError(f"Constants are `name: value` pairs, but {values!r} was given.")
-    return {name: _plain(name, value) for name, value in values.items()}
-
-
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(_plain(name, one) for one in value)
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise ScapoError(f"The constant {name} is {value!r}; it must be a number.") from None
 
 
 def chosen_objective(args: Any) -> Objective:

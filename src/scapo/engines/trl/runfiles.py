@@ -1,14 +1,14 @@
 """What a training run leaves on disk beside its checkpoints: metrics.jsonl and samples.jsonl."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from scapo.algorithm import LambdaSchedule
+from scapo.engines.rewind import rewind
 from scapo.engines.trl import metrics
-from scapo.files import JsonlAppender, cut_torn_tail
+from scapo.files import JsonlAppender
 
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 
@@ -49,17 +49,3 @@ class RunFiles(TrainerCallback):
         for file in self._open.values():
             file.close()
         self._open = {}
-
-
-def rewind(path: Path, step: int) -> None:
-    """Cut a JSONL file of rising steps behind its last line with `step` at most the given one."""
-    cut_torn_tail(path)
-    if not path.exists():
-        return
-    keep = 0
-    with path.open("rb+") as file:
-        for line in file:
-            if json.loads(line)["step"] > step:
-                break
-            keep += len(line)
-        file.truncate(keep)

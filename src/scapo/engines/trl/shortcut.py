@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scapo.engines.offsets import text_and_offsets
 from scapo.engines.trl.credit import Rollout
 from scapo.engines.trl.objective import per_token
-from scapo.engines.trl.offsets import text_and_offsets
 from scapo.problems.world.spans import shortcut_spans
 
 WORLD = "world"

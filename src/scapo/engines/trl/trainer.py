@@ -19,6 +19,7 @@ from trl import GRPOTrainer
 
 from scapo.algorithm import outcome_advantage
 from scapo.algorithm.advantage import Std
+from scapo.engines.summaries import dead_rows
 from scapo.engines.trl import checkpoint, metrics
 from scapo.engines.trl.checks import check_groups, check_inputs, check_kinds
 from scapo.engines.trl.clock import StepClock
@@ -126,7 +127,7 @@ class ScapoTrainer(GRPOTrainer):
             group_N=group_A[mine],
             reward_N=reward_A[mine],
             advantage_N=output["advantages"] if advantage_A is None else advantage_A[mine],
-            dead_N=metrics.dead_rows(reward_A, group_A)[mine],
+            dead_N=dead_rows(reward_A, group_A)[mine],
             batch=output,
         )
 

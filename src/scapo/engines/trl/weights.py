@@ -19,10 +19,11 @@ from scapo.algorithm import (
     top_entropy_weight,
 )
 from scapo.algorithm.probe_plan import ProbeRow
+from scapo.engines.methods import plain_constants
+from scapo.engines.offsets import text_and_offsets
 from scapo.engines.trl.config import ScapoConfig
 from scapo.engines.trl.credit import OutcomeCredit, Rollout
-from scapo.engines.trl.objective import logprobs_and_entropies, per_token, plain_constants
-from scapo.engines.trl.offsets import text_and_offsets
+from scapo.engines.trl.objective import logprobs_and_entropies, per_token
 
 NO_SPANS = ResponseSpans(spans=(), answer=None)
 

@@ -39,6 +39,7 @@ from typing import Any
 
 import yaml
 
+from scapo.engines.methods import method_label
 from scapo.errors import ScapoError
 
 METHOD = (
@@ -129,9 +130,10 @@ def split_words(words: Sequence[str]) -> tuple[list[tuple[str, Any]], list[str]]
 
 
 def flattened(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted names and values of a nested mapping; an empty mapping is a value."""
+    """Dotted names and values of a nested mapping; an empty mapping is a value, and a + goes to the front."""
     for key, value in section.items():
-        name = f"{prefix}{key}"
+        marks = key[: len(key) - len(key.lstrip("+"))]
+        name = f"{marks}{prefix}{key.lstrip('+')}"
         if isinstance(value, Mapping) and value:
             yield from flattened(value, f"{name}.")
         else:
@@ -153,7 +155,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _label(method: Mapping[str, Any]) -> str:
-    return str(method.get("name") or ("GRPO" if method.get("credit") == "outcome" else "SCAPO")).upper()
+    return method_label(str(method.get("name") or ("grpo" if method.get("credit") == "outcome" else "scapo")))
 
 
 def _set(content: dict[str, Any], key: str, value: Any) -> None:
