@@ -1,5 +1,7 @@
 """A random tiny Qwen3 with a tokenizer trained on the spot, and a dataset of sums with rewrites."""
 
+import copy
+
 import pytest
 
 PROBLEMS = [(f"Add {a} and {b}.", str(a + b)) for a in range(2, 6) for b in range(1, 4)]
@@ -79,7 +81,12 @@ def rewrites(question):
 
 
 @pytest.fixture
-def rows():
+def rows(shared_rows):
+    return copy.deepcopy(shared_rows)
+
+
+@pytest.fixture(scope="session")
+def shared_rows():
     """Chat prompts with the template around the problem; perturbations are bare problem texts."""
     return [
         {

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.slow
 
 WORKER = """
 import json, random, sys
-import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from scapo.engines.trl import ScapoConfig, ScapoTrainer
@@ -28,83 +27,91 @@ def rollout(prompts, trainer):
     made = []
     for row in range(start, start + len(prompts)):
         chance = random.Random(row)
-        length = chance.randrange(2, 11)
-        made.append([chance.randrange(3, 250) for _ in range(length)] + [tokenizer.eos_token_id])
+        a, b = chance.randrange(2, 50), chance.randrange(2, 50)
+        text = f"{a} + {b} = {a + b}" + chance.choice((" ", ", and so ", ". ")) + f"{chr(92)}boxed{{{a + b}}}"
+        made.append(tokenizer(text)["input_ids"][: chance.randrange(12, 30)] + [tokenizer.eos_token_id])
     return {"prompt_ids": ids, "completion_ids": made, "logprobs": None}
 
-config = ScapoConfig(
-    output_dir=out, use_cpu=True, bf16=False, gradient_checkpointing=False, learning_rate=1e-3,
-    lambda_0=0.5, per_device_train_batch_size=12 // int(processes), num_generations=4, max_steps=2,
-    max_completion_length=16, save_strategy="no", report_to="none", disable_tqdm=True,
-)
-trainer = ScapoTrainer(
-    AutoModelForCausalLM.from_pretrained(folder, dtype="float32"),
-    lambda completion_ids, **_: [float(ids[0] % 2) for ids in completion_ids],
-    config,
-    train_dataset=Dataset.from_list(json.load(open(data))),
-    processing_class=tokenizer,
-    rollout_func=rollout,
-)
-rollouts, after = [], trainer.credit.after_rollout
-trainer.credit.after_rollout = lambda owner, rollout: rollouts.append(rollout) or after(owner, rollout)
-trainer.train()
-found = [
-    {
-        "u": [u[m].tolist() for u, m in zip(r.u_NT, r.mask_NT)],
-        "advantage": r.advantage_N.tolist(),
-        "ids": r.completion_ids,
-    }
-    for r in rollouts
-]
-weight = sum(p.double().abs().sum().item() for p in trainer.model.parameters())
-json.dump({"rollouts": found, "weight": weight}, open(f"{out}.{config.process_index}.json", "w"))
+for credit in ("semifactual", "cf_grpo", "entropy_top"):
+    config = ScapoConfig(
+        output_dir=f"{out}/{credit}", use_cpu=True, bf16=False, gradient_checkpointing=False,
+        learning_rate=1e-3, credit=credit, lambda_0=0.5, per_device_train_batch_size=12 // int(processes),
+        num_generations=4, max_steps=2, max_completion_length=32, save_strategy="no", report_to="none",
+        disable_tqdm=True,
+    )
+    trainer = ScapoTrainer(
+        AutoModelForCausalLM.from_pretrained(folder, dtype="float32"),
+        lambda completion_ids, **_: [float(len(ids) % 2) for ids in completion_ids],
+        config,
+        train_dataset=Dataset.from_list(json.load(open(data))),
+        processing_class=tokenizer,
+        rollout_func=rollout,
+    )
+    rollouts, after = [], trainer.credit.after_rollout
+    trainer.credit.after_rollout = lambda owner, rollout: rollouts.append(rollout) or after(owner, rollout)
+    trainer.train()
+    given = [r.u_NT if credit == "semifactual" else r.weight_NT for r in rollouts]
+    found = [
+        {
+            "credit": [values[m].tolist() for values, m in zip(credit_NT, r.mask_NT)],
+            "advantage": r.advantage_N.tolist(),
+            "ids": r.completion_ids,
+        }
+        for credit_NT, r in zip(given, rollouts)
+    ]
+    weight = sum(p.double().abs().sum().item() for p in trainer.model.parameters())
+    json.dump({"rollouts": found, "weight": weight}, open(f"{out}/{credit}.{config.process_index}.json", "w"))
 """
+PROCESSES = (1, 2)
+SAME = ("reward/mean", "credit/dead_groups", "loss")
+"""Metrics that don't depend on the number of processes."""
+OF_CREDIT = {
+    "semifactual": ("drift/mean", "drift/p90", "credit/share_corrected"),
+    "cf_grpo": ("credit/weight_std",),
+    "entropy_top": ("credit/weight_std",),
+}
 
 
-def test_two_processes_give_the_same_u_and_update_as_one(tiny_folder, rows, tmp_path):
-    # 12 responses in groups of 4: with 6 rows a process, the second group straddles both.
-    (tmp_path / "worker.py").write_text(WORKER)
-    (tmp_path / "rows.json").write_text(json.dumps(rows))
-    for processes in (1, 2):
-        launcher = [
-            sys.executable,
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc_per_node",
-            processes,
-        ]
-        arguments = [tiny_folder, tmp_path / "rows.json", tmp_path / f"out{processes}", processes]
-        command = [*launcher, tmp_path / "worker.py", *arguments]
+@pytest.fixture(scope="module")
+def trained(tiny_folder, shared_rows, tmp_path_factory):
+    """Folder with out1 and out2: all three credits trained by one process and by two.
+
+    12 responses in groups of 4: with 6 rows a process, the second group straddles both.
+    """
+    folder = tmp_path_factory.mktemp("processes")
+    (folder / "worker.py").write_text(WORKER)
+    (folder / "rows.json").write_text(json.dumps(shared_rows))
+    for processes in PROCESSES:
+        launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", processes]
+        arguments = [tiny_folder, folder / "rows.json", folder / f"out{processes}", processes]
         done = subprocess.run(
-            list(map(str, command)),
+            [sys.executable, *map(str, [*launcher, folder / "worker.py", *arguments])],
             capture_output=True,
             text=True,
             timeout=600,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
         assert done.returncode == 0, done.stderr[-3000:]
-    one = json.loads((tmp_path / "out1.0.json").read_text())
-    two = [json.loads((tmp_path / f"out2.{rank}.json").read_text()) for rank in (0, 1)]
+    return folder
+
+
+@pytest.mark.parametrize("credit", OF_CREDIT)
+def test_two_processes_give_the_same_credit_and_update_as_one(trained, credit):
+    one = json.loads((trained / f"out1/{credit}.0.json").read_text())
+    two = [json.loads((trained / f"out2/{credit}.{rank}.json").read_text()) for rank in (0, 1)]
     for step in range(2):
         whole = one["rollouts"][step]
         parts = [rank["rollouts"][step] for rank in two]
         for name in ("ids", "advantage"):
             assert whole[name] == parts[0][name] + parts[1][name]
-        for expected, found in zip(whole["u"], parts[0]["u"] + parts[1]["u"], strict=True):
+        for expected, found in zip(whole["credit"], parts[0]["credit"] + parts[1]["credit"], strict=True):
             assert found == pytest.approx(expected, abs=2e-3 if step else 1e-4)
-    assert any(abs(u) > 0.1 for row in one["rollouts"][0]["u"] for u in row)
+    assert len({round(value, 3) for row in one["rollouts"][0]["credit"] for value in row}) > 1
     assert two[0]["weight"] == two[1]["weight"] == pytest.approx(one["weight"], rel=1e-6)
-    metrics = [[json.loads(line) for line in (tmp_path / f"out{n}/metrics.jsonl").open()] for n in (1, 2)]
-    for name in (
-        "drift/mean",
-        "drift/p90",
-        "reward/mean",
-        "credit/share_corrected",
-        "credit/dead_groups",
-        "loss",
-    ):
-        assert metrics[1][0][name] == pytest.approx(metrics[0][0][name], rel=1e-4, abs=1e-6)
+    files = [trained / f"out{n}/{credit}/metrics.jsonl" for n in PROCESSES]
+    first = [json.loads(file.read_text().splitlines()[0]) for file in files]
+    for name in SAME + OF_CREDIT[credit]:
+        assert first[1][name] == pytest.approx(first[0][name], rel=1e-4, abs=1e-6)
 
 
 def smollm2():
