@@ -1,6 +1,11 @@
 """The hub: the file survives the way there and back; offline is a sentence."""
 
 import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -99,6 +104,69 @@ def test_a_push_writes_the_data_then_the_card(out, monkeypatch):
     assert done[0] == ("data", "me/rewrites", 2, True)
     assert done[1][:2] == ("card", "me/rewrites")
     assert "2 problems" in done[1][2]
+
+
+@pytest.fixture
+def hub(tmp_path):
+    """The environment for a hub on loopback, empty at first."""
+    script = Path(__file__).with_name("fake_hub.py")
+    with (tmp_path / "hub.log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    try:
+        address = server.stdout.readline().strip()
+        options = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1"}
+        yield {
+            **os.environ,
+            **options,
+            "HF_TOKEN": "hf_test",
+            "HF_HUB_OFFLINE": "0",
+            "HF_DATASETS_OFFLINE": "0",
+        }
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def perturb(hub, *words):
+    command = [sys.executable, "-m", "scapo.cli", "perturb", *map(str, words)]
+    return subprocess.run(command, env=hub, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.slow
+def test_the_real_libraries_push_to_a_hub_and_pull_the_same_bytes_back(out, tmp_path, hub):
+    for _ in range(2):  # the second push updates the set
+        pushed = perturb(hub, "-o", out, "--push-to", "me/rewrites")
+        assert f"Pushed: {hub['HF_ENDPOINT']}/datasets/me/rewrites" in pushed.stderr
+    headers = {"Authorization": "Bearer hf_test"}
+    base = f"{hub['HF_ENDPOINT']}/{{}}me/rewrites{{}}"
+
+    def get(before, after):
+        request = urllib.request.Request(base.format(before, after), headers=headers)
+        return urllib.request.urlopen(request, timeout=10).read().decode()
+
+    assert json.loads(get("api/datasets/", ""))["private"] is True
+    card = get("datasets/", "/resolve/main/README.md")
+    assert "- semifactual" in card
+    assert "path: data/train-*" in card  # what the push of the data wrote is kept
+    assert "2 problems with answer-preserving rewrites" in card
+    assert (
+        "2 rows written" in perturb(hub, "-o", tmp_path / "back.jsonl", "--pull-from", "me/rewrites").stderr
+    )
+    assert (tmp_path / "back.jsonl").read_bytes() == out.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_hub_that_refuses_the_token_or_lacks_the_set_is_a_sentence(out, tmp_path, hub):
+    before = out.read_bytes()
+    refused = perturb({**hub, "HF_TOKEN": "hf_wrong"}, "-o", out, "--push-to", "me/rewrites")
+    missing = perturb(hub, "-o", out, "--pull-from", "me/nothing")
+    for ended in (refused, missing):
+        assert ended.returncode != 0
+        assert "The hub could not be used for me/" in ended.stderr
+        assert "Traceback" not in ended.stderr
+    assert out.read_bytes() == before
 
 
 def test_kinds_never_asked_for_are_null_in_the_set_and_absent_in_the_file(out):

@@ -23,7 +23,7 @@ AS_TEXT = ("provenance", "absent")
 
 def push(out: Path, repository: str) -> str:
     """Create or update a private data set from an output; returns its address. Raises ScapoError offline."""
-    from huggingface_hub import DatasetCard, HfApi
+    from huggingface_hub import DatasetCard, HfApi, constants
 
     rows = [row for _, row in read_jsonl(out)]
     if not rows or "perturbations" not in rows[0]:
@@ -36,7 +36,7 @@ def push(out: Path, repository: str) -> str:
         card.data.tags = ["scapo", "semifactual", "math", "rlvr"]
         card.text = card_text(rows, repository)
         card.push_to_hub(repository)
-    return f"https://huggingface.co/datasets/{repository}"
+    return f"{constants.ENDPOINT}/datasets/{repository}"
 
 
 def pull(repository: str, out: Path) -> int:
