@@ -21,11 +21,13 @@ def read(batch: Any, fields: Sequence[str]) -> dict[str, list[Any]]:
     found = transfer_queue.kv_batch_get(
         keys=batch.keys, partition_id=batch.partition_id, select_fields=list(fields)
     )
-    return {name: _rows(found[name]) for name in fields if name in found.keys()}  # noqa: SIM118
+    return {name: _rows(found.get(name)) for name in fields if name in found.keys()}  # noqa: SIM118
 
 
 def _rows(values: Any) -> list[Any]:
-    return list(values.unbind()) if isinstance(values, Tensor) else list(values.tolist())
+    if isinstance(values, Tensor):
+        return list(values.unbind())
+    return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
 def write(batch: Any, fields: dict[str, Tensor], lengths: Sequence[int]) -> Any:
