@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from made_compare import compare_folder, decode_folder
 from made_runs import case_row, drift_run, eval_run, train_run, whole_set
 
 from scapo.files import write_jsonl
@@ -43,6 +44,18 @@ def report(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Ten methods, and four decodings."""
+    folder = tmp_path_factory.mktemp("compared")
+    compare_folder(folder / "compare", seeds=(1, 2), steps=12, problems=4, failed=("sapo", 2))
+    for name in ("agree", "conflict", "neutral", "noop"):
+        decode_folder(folder / name, data=f"runs/{name}.perturbed.jsonl")
+    path = folder / "report.html"
+    path.write_text(build_report([folder]))
+    return path
+
+
 def opened(browser, path, viewport=None, scheme="light"):
     """The page with everything it complained about."""
     page = browser.new_page(viewport=viewport or LAPTOP, color_scheme=scheme)
@@ -58,8 +71,9 @@ def opened(browser, path, viewport=None, scheme="light"):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE, LAPTOP], ids=["phone", "laptop"])
-def test_it_opens_without_complaint_and_without_sideways_scroll(browser, report, viewport, scheme):
-    page, complaints = opened(browser, report, viewport, scheme)
+@pytest.mark.parametrize("which", ["report", "compared"])
+def test_it_opens_without_complaint_and_without_sideways_scroll(browser, request, which, viewport, scheme):
+    page, complaints = opened(browser, request.getfixturevalue(which), viewport, scheme)
     page.evaluate("document.querySelectorAll('details').forEach((node) => (node.open = true))")
     assert complaints == []
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
@@ -82,6 +96,20 @@ def test_colours_follow_the_scheme_and_the_button(browser, report):
     assert dark != light
     page.click("#theme")
     assert page.evaluate(ink) == dark
+    page.close()
+
+
+def test_pointing_at_a_method_brings_out_its_lines(browser, compared):
+    page, _ = opened(browser, compared)
+    entry = page.locator("#training .legend li", has_text="GSPO")
+    style = entry.get_attribute("class").removeprefix("k")
+    faded = """(own) => [...document.querySelectorAll('#training .line')]
+        .map((line) => [line.classList.contains('m' + own), getComputedStyle(line).opacity])
+        .map(([ours, opacity]) => ours === (opacity === '1'))"""
+    entry.hover()
+    found = page.evaluate(faded, style)
+    assert found
+    assert all(found)
     page.close()
 
 

@@ -57,13 +57,13 @@ def test_the_page_is_the_same_bytes_each_time(paths, page):
 
 
 def test_plots_are_wellformed_and_share_no_ids(page):
-    plots = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    plots = re.findall(r'<svg class="plot".*?</svg>', page, flags=re.DOTALL)
     assert len(plots) > 10
     ids = [id_ for plot in plots for id_ in re.findall(r'\bid="([^"]+)"', plot)]
     assert len(ids) == len(set(ids))
     for plot in plots:
         assert ET.fromstring(plot).get("aria-label")
-        assert not re.search(r"#0000[ab]\d", plot)  # every placeholder colour was replaced
+        assert not re.search(r"#0000[ab][0-9a-f]", plot)  # every placeholder colour was replaced
 
 
 def test_numbers_of_tokens_are_in_the_page(page, tmp_path):
@@ -146,7 +146,7 @@ def test_nan_and_text_in_metrics_are_skipped(tmp_path):
         ("results.json", "[1]", "expected a JSON object"),
         ("results.json", '{"suites": [1]}', "'suites' must be"),
         ("drift.json", "\ufffd", "not valid JSON"),
-        ("other.json", "{}", "holds none of config.json, results.json, drift.json"),
+        ("other.json", "{}", "holds none of config.json, results.json, drift.json, compare.json"),
     ],
 )
 def test_broken_directories_are_one_sentence(tmp_path, name, content, words):

@@ -6,8 +6,9 @@ from made_runs import eval_run, train_run
 from scapo.files import write_json
 from scapo.report.cells import Cell
 from scapo.report.pass_view import pass_curve
+from scapo.report.read import read_object
 from scapo.report.results import gather, sort_labels
-from scapo.report.runs import load_runs, read_object
+from scapo.report.runs import load_runs
 
 
 def gathered(*paths):

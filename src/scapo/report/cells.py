@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scapo.report.read import finite
 from scapo.report.statistics import (
     Estimate,
     clustered_mean,
@@ -40,10 +41,10 @@ class Cell:
     def _replicate(self, key: str) -> Estimate | None:
         if self.scores.get(key):
             return clustered_mean(self.scores[key])
-        accuracy, stderr = _finite(self.stated[key].get("accuracy")), _finite(self.stated[key].get("stderr"))
+        accuracy, stderr = finite(self.stated[key].get("accuracy")), finite(self.stated[key].get("stderr"))
         if accuracy is None:
             return None
-        return Estimate(accuracy, stderr, int(_finite(self.stated[key].get("problems")) or 0), "problems")
+        return Estimate(accuracy, stderr, int(finite(self.stated[key].get("problems")) or 0), "problems")
 
     def means(self) -> dict[str, float]:
         """Accuracy of each replicate."""
@@ -51,9 +52,7 @@ class Cell:
 
     def count(self, name: str) -> float | None:
         """A number of the results files, such as truncation_rate, averaged over replicates."""
-        values = [
-            value for record in self.stated.values() if (value := _finite(record.get(name))) is not None
-        ]
+        values = [value for record in self.stated.values() if (value := finite(record.get(name))) is not None]
         return math.fsum(values) / len(values) if values else None
 
     def samples(self) -> float | None:
@@ -71,7 +70,7 @@ class Cell:
         for record in self.stated.values():
             reasons = record.get("reasons")
             for reason, count in reasons.items() if isinstance(reasons, Mapping) else ():
-                total[str(reason)] = total.get(str(reason), 0) + int(_finite(count) or 0)
+                total[str(reason)] = total.get(str(reason), 0) + int(finite(count) or 0)
         return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
@@ -103,8 +102,3 @@ def beats(ours: Cell, theirs: Cell) -> bool:
     """Whether `ours` is better by more than noise."""
     found = difference(ours, theirs)
     return found is not None and found.estimate.verdict == "higher"
-
-
-def _finite(value: Any) -> float | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if good else None

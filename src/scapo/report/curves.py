@@ -10,10 +10,11 @@ from scapo.report.runs import EvalRun, Runs, TrainRun
 from scapo.report.statistics import Estimate, clustered_mean, mean_of_units, moving_average
 
 SMOOTH_FROM = 40  # steps; shorter runs are shown as they are
+Methods = dict[str, list[TrainRun]]
 _Points = dict[str, dict[float, list[Estimate]]]  # label -> step -> one estimate per seed
 
 
-def by_label(trained: Sequence[TrainRun]) -> dict[str, list[TrainRun]]:
+def by_label(trained: Sequence[TrainRun]) -> Methods:
     """Training runs (those with at least one step) by method, in display order."""
     started = [run for run in trained if run.metrics]
     return {

@@ -7,7 +7,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from scapo.report.style import ACCENT, DASHES, INK, MARKERS, MUTED, PAPER, SERIES, SHADE, WIDTH, draw
+from scapo.report.style import (
+    ACCENT,
+    DASHES,
+    INK,
+    MARKERS,
+    MUTED,
+    PAPER,
+    SERIES,
+    SHADE,
+    WIDTH,
+    draw,
+    of_method,
+)
 
 MAX_LABEL = 26
 PERCENT = FuncFormatter(lambda value, _: f"{100 * value:.4g}%")
@@ -25,6 +37,7 @@ class Series:
     band: tuple[Sequence[float], Sequence[float]] | None = None
     dotted: bool = False  # an auxiliary line, such as a noise floor
     points: bool = False  # few measured points: markers, and the band as error bars
+    faint: bool = False  # one of the others, behind the line that the plot is about
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,8 @@ def lines(
     percent: bool = False,
     zero: bool = False,
     xlim: tuple[float | None, float | None] = (None, None),
+    ylim: tuple[float | None, float | None] = (None, None),
+    reference: float | None = None,
     width: int = WIDTH,
 ) -> str:
     """Curves over optimiser steps, with the augmentation phase shaded behind them."""
@@ -54,6 +69,8 @@ def lines(
     def paint(axes: Axes) -> None:
         if shaded:
             _shade(axes, *shaded)
+        if reference is not None:
+            axes.axhline(reference, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
         measured = [one for one in series if one.points]
         for one in series:
             _line(axes, _beside(one, measured) if one.points else one)
@@ -64,9 +81,10 @@ def lines(
         axes.yaxis.set_major_locator(MaxNLocator(5))
         if percent:
             axes.yaxis.set_major_formatter(PERCENT)
+        axes.set_ylim(*ylim)
         if zero:
             axes.set_ylim(bottom=0)
-        if shaded:
+        if shaded and ylim == (None, None):
             low, high = axes.get_ylim()
             axes.set_ylim(low, high + 0.1 * (high - low))  # room for the label above the lines
 
@@ -104,24 +122,27 @@ def _shade(axes: Axes, start: float, stop: float) -> None:
 def _beside(one: Series, measured: Sequence[Series]) -> Series:
     """The series moved sideways a little, so that error bars at the same step do not hide each other."""
     reach = max(max(other.x) for other in measured) or 1.0
-    shift = 0.018 * reach * (measured.index(one) - (len(measured) - 1) / 2)
+    shift = min(0.018, 0.12 / len(measured)) * reach * (measured.index(one) - (len(measured) - 1) / 2)
     return replace(one, x=[x + shift for x in one.x])
 
 
 def _line(axes: Axes, one: Series) -> None:
-    colour = SERIES[one.style]
+    if one.faint:
+        axes.plot(one.x, one.y, color=MUTED, linewidth=0.8, alpha=0.35, zorder=1)
+        return
+    colour, mark = SERIES[one.style], of_method(one.style)
     if one.raw is not None:
-        axes.plot(one.x, one.raw, color=colour, linewidth=0.8, alpha=0.28)
+        axes.plot(one.x, one.raw, color=colour, linewidth=0.8, alpha=0.28, gid=mark)
     if one.band is not None and one.points:
         low, high = np.asarray(one.band[0]), np.asarray(one.band[1])
-        axes.vlines(one.x, low, high, color=colour, linewidth=1.5, clip_on=False)
+        axes.vlines(one.x, low, high, color=colour, linewidth=1.5, clip_on=False, gid=mark)
     elif one.band is not None:
-        axes.fill_between(one.x, one.band[0], one.band[1], color=colour, alpha=0.18, linewidth=0)
+        axes.fill_between(one.x, one.band[0], one.band[1], color=colour, alpha=0.18, linewidth=0, gid=mark)
     axes.plot(
         one.x, one.y, color=colour, linewidth=1.2 if one.dotted else 2,
         linestyle=":" if one.dotted else DASHES[one.style], alpha=0.9,
         marker=MARKERS[one.style] if one.points or len(one.x) == 1 else None, markersize=5,
-        clip_on=not one.points,
+        clip_on=not one.points, gid=mark,
     )  # fmt: skip
 
 
@@ -142,7 +163,7 @@ def dots(
             text = f"{100 * row.value:.1f}" if percent else f"{row.value:.3g}"
             axes.annotate(text, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0),
                           textcoords="offset points", va="center", color=INK, fontsize=11)  # fmt: skip
-        axes.set_yticks(range(len(rows)), [_fit(row.label) for row in rows], color=INK, fontsize=11)
+        axes.set_yticks(range(len(rows)), [fit(row.label) for row in rows], color=INK, fontsize=11)
         axes.tick_params(axis="y", length=0)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.spines["left"].set_visible(False)
@@ -170,7 +191,7 @@ def histogram(
     def paint(axes: Axes) -> None:
         axes.bar(left, shares, width=right - left, align="edge", color=ACCENT, linewidth=0.5, edgecolor=PAPER)
         ticks = [tick for tick in range(int(np.floor(left[0])), 1) if left[0] <= tick]
-        labels = [_power(tick) for tick in ticks]
+        labels = [power(tick) for tick in ticks]
         if zero_share is not None:
             at = left[0] - 0.55
             axes.bar([at], [zero_share], width=0.35, color=MUTED, linewidth=0)
@@ -189,11 +210,12 @@ def histogram(
     return draw(name, alt, 230, paint)
 
 
-def _fit(label: str) -> str:
+def fit(label: str) -> str:
     """A long label cut in the middle: its start and its end tell it from others."""
     return label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 8]}…{label[-7:]}"
 
 
-def _power(exponent: int) -> str:
+def power(exponent: int) -> str:
+    """A power of ten: -3 -> "10⁻³"."""
     superscripts = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     return "1" if exponent == 0 else "10" + str(exponent).translate(superscripts)

@@ -11,13 +11,15 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from scapo.report.cases_view import cases_view
+from scapo.report.compare_view import compare_views
+from scapo.report.decode_view import decode_view
 from scapo.report.drift_view import drift_view
 from scapo.report.results import Results, gather, sort_labels
 from scapo.report.results_view import results_view
 from scapo.report.runs import Runs, load_runs
 from scapo.report.setup_view import setup_view, source
-from scapo.report.style import assign_styles
-from scapo.report.text import when
+from scapo.report.style import MANY, assign_styles, key
+from scapo.report.text import plural, when
 from scapo.report.time_view import time_view
 from scapo.report.training_view import training_view
 from scapo.versions import versions
@@ -31,14 +33,16 @@ def build_report(paths: Sequence[Path | str], command: str = "") -> str:
 
 def render(runs: Runs, results: Results, command: str = "") -> str:
     """The page; a section without data is left out."""
-    styles = assign_styles(sort_labels([*results.labels, *(run.label for run in runs.train)]))
+    styles = assign_styles(sort_labels(_labels(runs, results)))
     context: dict[str, Any] = {
-        "title": _title(runs),
+        "title": _title(runs, results),
         "counts": _counts(runs),
         "created": when(max((str(source(run).get("created") or "") for run in runs.all), default="")),
         "results": results_view(results, styles),
+        "comparisons": compare_views(runs, results, styles),
         "training": training_view(runs, results, styles),
         "drift": [drift_view(run, number) for number, run in enumerate(runs.diagnose)],
+        "decoding": decode_view(runs.decode),
         "cases": cases_view(runs.diagnose),
         "time": time_view(runs),
         "setup": setup_view(runs),
@@ -49,10 +53,18 @@ def render(runs: Runs, results: Results, command: str = "") -> str:
     return _environment().get_template("report.html").render(context)
 
 
-def _title(runs: Runs) -> str:
-    labels = [*(run.label for run in runs.train), *(run.label for run in runs.evaluate)]
-    labels = sort_labels(labels or [run.label for run in runs.diagnose])
+def _labels(runs: Runs, results: Results) -> list[str]:
+    """Every method of the page."""
+    compared = [str(entry.get("label")) for run in runs.compare for entry in run.content["results"].values()]
+    return [*results.labels, *(run.label for run in runs.train), *compared]
+
+
+def _title(runs: Runs, results: Results) -> str:
+    others = [*(run.label for run in runs.diagnose), *(run.label for run in runs.decode)]
+    labels = sort_labels(_labels(runs, results) or others or ["SCAPO"])
     shown = [label for label in labels if label.lower() != "base"] or labels
+    if len(shown) > MANY:
+        return f"{len(shown)} methods compared"
     return ", ".join(shown[:-1]) + (" and " if len(shown) > 1 else "") + shown[-1]
 
 
@@ -61,13 +73,11 @@ def _counts(runs: Runs) -> str:
         "training run": runs.train,
         "evaluation": runs.evaluate,
         "drift diagnosis": runs.diagnose,
+        "comparison": runs.compare,
+        "decoding": runs.decode,
     }
     found = [(len(of_kind), name) for name, of_kind in kinds.items() if of_kind]
-    return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for count, name in found)
-
-
-def _plural(name: str) -> str:
-    return name.removesuffix("is") + "es" if name.endswith("is") else name + "s"
+    return ", ".join(f"{count} {name if count == 1 else plural(name)}" for count, name in found)
 
 
 def _environment() -> Environment:
@@ -85,6 +95,7 @@ def _environment() -> Environment:
         "script": Markup(script),
         "script_hash": digest,
     }
+    environment.globals["key"] = lambda style: Markup(key(style))
     environment.filters["trusted"] = Markup  # only for SVG and JSON made by this package, never for run data
     return environment
 

@@ -3,14 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from scapo.report.cells import Cell, Difference, beats, difference
-from scapo.report.runs import EvalRun, Runs, TrainRun
+from scapo.report.runs import CompareRun, EvalRun, Runs, TrainRun
 
 PAPER_ORDER = ("base", "grpo", "gspo", "sapo", "cf-grpo", "fipo", "scapo")
 REFERENCE = "grpo"
@@ -27,6 +27,7 @@ class Results:
     aggregates: set[str]
     cells: dict[tuple[str, str], Cell]
     notes: list[str]
+    baselines: dict[str, str] = field(default_factory=dict)  # a comparison's methods -> its baseline
 
     def leaders(self, suite: str) -> list[str]:
         """The best method of a suite and all that it does not beat by more than noise."""
@@ -45,8 +46,14 @@ class Results:
         """Which methods to compare, as (minuend, subtrahend)."""
         if len(self.labels) <= ALL_PAIRS_UP_TO:
             return [(later, earlier) for earlier, later in combinations(self.labels, 2)][::-1]
-        reference = next((label for label in self.labels if label.lower() == REFERENCE), self.labels[0])
-        return [(label, reference) for label in self.labels if label != reference]
+        found = [(label, self.baselines.get(label, self.reference)) for label in self.labels]
+        return [(ours, theirs) for ours, theirs in found if ours != theirs]
+
+    @property
+    def reference(self) -> str:
+        """What a method outside of any comparison is compared with: GRPO, or else the first one's baseline."""
+        grpo = next((label for label in self.labels if label.lower() == REFERENCE), None)
+        return grpo or next(iter(self.baselines.values()), self.labels[0])
 
     def difference(self, ours: str, theirs: str, suite: str) -> Difference | None:
         """`ours` minus `theirs` on one suite; None where either was not evaluated."""
@@ -66,7 +73,18 @@ def gather(runs: Runs) -> Results:
             notes += [note] if note else []
     labels = sort_labels(label for label, _ in cells)
     aggregates = {name for name, aggregate in suites.items() if aggregate}
-    return Results(labels, sorted(suites, key=lambda name: suites[name]), aggregates, cells, notes)
+    ordered = sorted(suites, key=lambda name: suites[name])
+    return Results(labels, ordered, aggregates, cells, notes, _baselines(runs.compare, labels))
+
+
+def _baselines(compared: Sequence[CompareRun], labels: Sequence[str]) -> dict[str, str]:
+    """Each compared method's label with that of its comparison's baseline, where that was evaluated."""
+    found: dict[str, str] = {}
+    for run in compared:
+        results = run.content["results"]
+        base = str(results.get(str(run.content.get("baseline")), {}).get("label"))
+        found |= {str(entry.get("label")): base for entry in results.values() if base in labels}
+    return found
 
 
 @dataclass(frozen=True)

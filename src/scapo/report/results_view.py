@@ -6,9 +6,12 @@ from typing import Any
 from scapo.report.figures import Dot, dots
 from scapo.report.pass_view import pass_views
 from scapo.report.results import Results
+from scapo.report.style import MANY
 from scapo.report.text import percent, points, short
 
 VERDICT_WORDS = {"higher": "higher", "lower": "lower", "noise": "within noise", "unknown": "can't be judged"}
+
+Head = dict[str, Any]  # a row or column head
 
 NAMED_AT_MOST = 6  # suites written out in one group of a sentence
 
@@ -18,24 +21,79 @@ def results_view(results: Results, styles: dict[str, int]) -> dict[str, Any] | N
     if not results.labels:
         return None
     pairs = results.pairs()
-    differences = [_difference_row(results, suite, pairs) for suite in results.suites]
-    hows = {cell["how"] for row in differences for cell in row["cells"] if cell}
+    many = len(results.labels) > MANY
+    differences = [[_difference(results, *pair, suite) for pair in pairs] for suite in results.suites]
+    hows = {cell["how"] for row in differences for cell in row if cell}
+    cells = [[_cell(results, label, suite, results.leaders(suite)) for label in results.labels]
+             for suite in results.suites]  # fmt: skip
+    against = {theirs for _, theirs in pairs}
+    methods = [_head(label, style=styles[label]) for label in results.labels]
+    columns = [_head(ours if many and len(against) == 1 else f"{ours} − {theirs}") for ours, theirs in pairs]
     return {
         "methods": [{"label": label, "style": styles[label]} for label in results.labels],
         "plots": [_plot(results, suite, styles) for suite in results.suites],
-        "rows": [_row(results, suite) for suite in results.suites],
+        "table": grid_of(_suite_heads(results), methods, cells, flip=many),
         "by_seed": any((one := cell.estimate()) and one.unit == "seeds" for cell in results.cells.values()),
-        "pairs": pairs,
-        "differences": differences,
+        "differences": grid_of(_suite_heads(results, sizes=False), columns, differences, flip=many),
+        "against": against.pop() if many and len(against) == 1 else None,
         "how": hows.pop() if len(hows) == 1 else None,
         "pass_at_k": pass_views(results, styles),
+        "many": many,
         "sentences": sentences(results),
     }
 
 
+def grid_of(
+    rows: Sequence[Head], columns: Sequence[Head], cells: Sequence[Sequence[Any]], *, flip: bool = False
+) -> dict[str, Any]:
+    """A table for the template, `cells[row][column]`; flipped, rows become columns."""
+    if flip:
+        turned = [[row[place] for row in cells] for place in range(len(columns))]
+        return grid_of(columns, rows, turned)
+    return {
+        "heads": columns,
+        "rows": [{"head": head, "cells": row} for head, row in zip(rows, cells, strict=True)],
+    }
+
+
+def _head(text: str, small: str = "", style: int | None = None, aggregate: bool = False) -> Head:
+    return {"text": text, "small": small, "style": style, "aggregate": aggregate}
+
+
+def _suite_heads(results: Results, sizes: bool = True) -> list[Head]:
+    return [
+        _head(suite, _size(results, suite) if sizes else "", aggregate=suite in results.aggregates)
+        for suite in results.suites
+    ]
+
+
 def sentences(results: Results) -> list[str]:
-    """One plain sentence per pair of methods, favourable or not."""
-    return [sentence for ours, theirs in results.pairs() if (sentence := _sentence(results, ours, theirs))]
+    """One plain sentence per pair of methods, favourable or not; per suite where there are many pairs."""
+    pairs = results.pairs()
+    if len(pairs) > MANY:
+        return [sentence for suite in results.suites if (sentence := _suite_sentence(results, suite, pairs))]
+    return [sentence for ours, theirs in pairs if (sentence := _sentence(results, ours, theirs))]
+
+
+def _suite_sentence(results: Results, suite: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """ "conflict: higher than GRPO are SCAPO +12.0, FIPO +3.1; 6 of 8 within noise." """
+    several = len({theirs for _, theirs in pairs}) > 1
+    groups: dict[str, list[str]] = {}
+    for ours, theirs in pairs:
+        if found := results.difference(ours, theirs, suite):
+            name = f"{ours} − {theirs}" if several else ours
+            groups.setdefault(found.estimate.verdict, []).append(f"{name} {points(found.estimate.mean)}")
+    than = f" than {pairs[0][1]}" if not several else ""
+    parts = [_told(verdict, names, than, len(pairs)) for verdict in VERDICT_WORDS
+             if (names := groups.get(verdict))]  # fmt: skip
+    return f"{suite}: {'; '.join(parts)}." if parts else ""
+
+
+def _told(verdict: str, names: list[str], than: str, total: int) -> str:
+    """What stands out by name, what does not by its number."""
+    if verdict in ("higher", "lower"):
+        return f"{verdict}{than} {'is' if len(names) == 1 else 'are'} {_some(names)}"
+    return f"{len(names)} of {total} {VERDICT_WORDS[verdict]}"
 
 
 def _sentence(results: Results, ours: str, theirs: str) -> str:
@@ -59,16 +117,10 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[: NAMED_AT_MOST - 1]) + f" and {len(names) - NAMED_AT_MOST + 1} more"
 
 
-def _row(results: Results, suite: str) -> dict[str, Any]:
+def _size(results: Results, suite: str) -> str:
     cells = [cell for (_, name), cell in results.cells.items() if name == suite]
-    leaders = results.leaders(suite)
-    return {
-        "suite": suite,
-        "aggregate": suite in results.aggregates,
-        "problems": _span([int(count) for cell in cells if (count := cell.count("problems"))]),
-        "samples": _span([int(count) for cell in cells if (count := cell.samples())]),
-        "cells": [_cell(results, label, suite, leaders) for label in results.labels],
-    }
+    problems = _span([int(count) for cell in cells if (count := cell.count("problems"))])
+    return f"{problems} problems × {_span([int(count) for cell in cells if (count := cell.samples())])}"
 
 
 def _span(values: list[int]) -> str:
@@ -107,11 +159,6 @@ def _cell(results: Results, label: str, suite: str, leaders: list[str]) -> dict[
         "leads": label in leaders and len(results.labels) > 1,
         "alone": leaders == [label],
     }
-
-
-def _difference_row(results: Results, suite: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    cells = [_difference(results, ours, theirs, suite) for ours, theirs in pairs]
-    return {"suite": suite, "aggregate": suite in results.aggregates, "cells": cells}
 
 
 def _difference(results: Results, ours: str, theirs: str, suite: str) -> dict[str, str] | None:

@@ -1,20 +1,13 @@
 """Read run directories into plain values. A run that is still going is read as far as it got, with a note."""
 
-import json
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scapo.errors import ScapoError
-
-MARKERS = {"train": "config.json", "evaluate": "results.json", "diagnose": "drift.json"}
-REMEDY = (
-    "Give the output directory of scapo train, evaluate or diagnose; an interrupted command writes its file "
-    "when it is run again."
-)
-SEARCH_DEPTH = 3  # how far below a given folder its run directories may lie
+from scapo.report.apart import tell_apart
+from scapo.report.find import MARKERS, holds, run_directories
+from scapo.report.read import finite, numbers_only, read_object, read_objects_of, read_rows
 
 
 @dataclass(kw_only=True)
@@ -53,6 +46,30 @@ class DriftRun:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(kw_only=True)
+class CompareRun:
+    """A comparison of methods over seeds; its trainings and evaluations are runs of their own."""
+
+    path: Path
+    label: str
+    content: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class DecodeRun:
+    """Plain against d-filtered decoding; `data` is the file of problems where it is known."""
+
+    path: Path
+    label: str
+    result: dict[str, Any]
+    data: str
+    notes: list[str] = field(default_factory=list)
+
+
+Run = TrainRun | EvalRun | DriftRun | CompareRun | DecodeRun
+
+
 @dataclass
 class Runs:
     """Everything the report is about."""
@@ -60,10 +77,12 @@ class Runs:
     train: list[TrainRun] = field(default_factory=list)
     evaluate: list[EvalRun] = field(default_factory=list)
     diagnose: list[DriftRun] = field(default_factory=list)
+    compare: list[CompareRun] = field(default_factory=list)
+    decode: list[DecodeRun] = field(default_factory=list)
 
     @property
-    def all(self) -> list[TrainRun | EvalRun | DriftRun]:
-        return [*self.train, *self.evaluate, *self.diagnose]
+    def all(self) -> list[Run]:
+        return [*self.train, *self.evaluate, *self.diagnose, *self.compare, *self.decode]
 
     @property
     def notes(self) -> list[str]:
@@ -74,59 +93,26 @@ class Runs:
 def load_runs(paths: Iterable[Path | str]) -> Runs:
     """Read every run directory at or below `paths`; a path without any raises a ScapoError naming it."""
     runs = Runs()
-    for path in _run_directories(paths):
-        if _holds(path, "train"):
-            runs.train.append(_load_train(path))
-        if _holds(path, "evaluate"):
-            runs.evaluate.append(_load_evaluate(path))
-        if _holds(path, "diagnose"):
-            runs.diagnose.append(_load_diagnose(path))
+    loaders: dict[str, tuple[list[Any], Callable[[Path], Any]]] = {
+        "train": (runs.train, _load_train),
+        "evaluate": (runs.evaluate, _load_evaluate),
+        "diagnose": (runs.diagnose, _load_diagnose),
+        "compare": (runs.compare, _load_compare),
+        "decode": (runs.decode, _load_decode),
+    }
+    for path in run_directories(paths):
+        for kind, (found, load) in loaders.items():
+            if holds(path, kind):
+                found.append(load(path))
+    tell_apart(runs)
     return runs
-
-
-def _run_directories(paths: Iterable[Path | str]) -> list[Path]:
-    found: dict[Path, Path] = {}
-    for path in map(Path, paths):
-        if not path.is_dir():
-            raise ScapoError(
-                f"{path} is not a directory. Give the output directories of earlier scapo commands."
-            )
-        here = _search(path, SEARCH_DEPTH)
-        if not here:
-            raise ScapoError(
-                f"{path} holds none of {', '.join(MARKERS.values())}, nor do its subfolders. {REMEDY}"
-            )
-        found.update((run.resolve(), run) for run in here)
-    return list(found.values())
-
-
-def _search(path: Path, depth: int) -> list[Path]:
-    """`path` itself when it is a run, otherwise the runs below it in name order."""
-    if any(_holds(path, kind) for kind in MARKERS):
-        return [path]
-    if depth == 0:
-        return []
-    children = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
-    return [run for child in children for run in _search(child, depth - 1)]
-
-
-def _holds(path: Path, kind: str) -> bool:
-    """Whether a folder is a run of that kind. A model has a config.json too: only ours says what it is."""
-    file = path / MARKERS[kind]
-    if kind != "train" or not file.is_file():
-        return file.is_file()
-    try:
-        config = json.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except ValueError:
-        return True  # reading it says what is wrong with it
-    return isinstance(config, dict) and config.get("kind") == "train"
 
 
 def _load_train(path: Path) -> TrainRun:
     config = read_object(path / MARKERS["train"])
     label = _label(config, path)
     notes: list[str] = []
-    metrics = [numbers_only(row) for row in _read_rows(path / "metrics.jsonl", notes)]
+    metrics = [numbers_only(row) for row in read_rows(path / "metrics.jsonl", notes)]
     metrics = sorted((row for row in metrics if "step" in row), key=lambda row: row["step"])
     if not metrics:
         notes.append(f"{path}: no step has been written to metrics.jsonl yet, so {label} has no curves.")
@@ -138,20 +124,14 @@ def _load_train(path: Path) -> TrainRun:
 
 
 def _load_evaluate(path: Path) -> EvalRun:
-    results = read_object(path / MARKERS["evaluate"])
-    suites = results.get("suites")
-    if not isinstance(suites, dict) or not all(isinstance(suite, dict) for suite in suites.values()):
-        raise ScapoError(
-            f"{path / MARKERS['evaluate']}: 'suites' must be an object of objects. Run scapo evaluate again."
-        )
+    results = read_objects_of(path / MARKERS["evaluate"], "suites", "scapo evaluate")
+    suites = results["suites"]
     notes: list[str] = []
     scores: dict[str, dict[str, list[float]]] = {}
-    for row in _read_rows(path / "samples.jsonl", notes):
-        score = row.get("score")
-        if row.get("suite") in suites and isinstance(score, int | float) and math.isfinite(score):
-            scores.setdefault(row["suite"], {}).setdefault(str(row.get("problem_id")), []).append(
-                float(score)
-            )
+    for row in read_rows(path / "samples.jsonl", notes):
+        suite, score = str(row.get("suite")), finite(row.get("score"))
+        if suite in suites and score is not None:
+            scores.setdefault(suite, {}).setdefault(str(row.get("problem_id")), []).append(score)
     label, seed, model = _label(results, path), _int(results.get("seed")), str(results.get("model", ""))
     return EvalRun(
         path=path, label=label, seed=seed, model=model, results=results, scores=scores, notes=notes
@@ -161,55 +141,22 @@ def _load_evaluate(path: Path) -> EvalRun:
 def _load_diagnose(path: Path) -> DriftRun:
     drift = read_object(path / MARKERS["diagnose"])
     notes: list[str] = []
-    cases = list(_read_rows(path / "cases.jsonl", notes))
+    cases = list(read_rows(path / "cases.jsonl", notes))
     return DriftRun(path=path, label=_label(drift, path), drift=drift, cases=cases, notes=notes)
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """One JSON object from a file; anything else raises a ScapoError naming the file."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ScapoError(f"{path}: not valid JSON ({error}). Run the command that wrote it again.") from error
-    if not isinstance(value, dict):
-        raise ScapoError(f"{path}: expected a JSON object, found {type(value).__name__}.")
-    return value
+def _load_compare(path: Path) -> CompareRun:
+    content = read_objects_of(path / MARKERS["compare"], "results", "scapo compare")
+    failures = content.get("failures") or []
+    notes = [f"{path}: {len(failures)} of its runs failed; see Comparison."] if failures else []
+    return CompareRun(path=path, label=path.resolve().name, content=content, notes=notes)
 
 
-def _read_rows(path: Path, notes: list[str]) -> Iterable[dict[str, Any]]:
-    """Rows of a JSONL file. A missing file or a torn last line leaves a note; a bad line inside raises."""
-    if not path.is_file():
-        notes.append(f"{path} is missing, so what it would show is left out.")
-        return
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                if not line.endswith(b"\n"):
-                    notes.append(
-                        f"{path}: the last line is cut off and was left out (stopped while writing)."
-                    )
-                    return
-                raise ScapoError(
-                    f"{path}, line {number}: not valid JSON ({error}). Mend or remove the line."
-                ) from error
-            if not isinstance(value, dict):
-                raise ScapoError(
-                    f"{path}, line {number}: expected a JSON object, found {type(value).__name__}."
-                )
-            yield value
-
-
-def numbers_only(row: dict[str, Any]) -> dict[str, float]:
-    """The finite numbers of a row; text, null, NaN and booleans are left out."""
-    return {
-        key: float(value)
-        for key, value in row.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    }
+def _load_decode(path: Path) -> DecodeRun:
+    result = read_object(path / MARKERS["decode"])
+    settings = path / "settings.json"
+    data = read_object(settings).get("data") if settings.is_file() else None
+    return DecodeRun(path=path, label=_label(result, path), result=result, data=str(data or ""))
 
 
 def _label(config: dict[str, Any], path: Path) -> str:

@@ -6,15 +6,22 @@ from rich.text import Text
 
 from scapo.report.results import Results
 from scapo.report.results_view import sentences
+from scapo.report.style import MANY
 from scapo.report.text import clean, percent
 
 LEGEND = "accuracy in % ± one standard error\n* best beyond noise, ≈ among the best within noise"
 
 
 def print_results(results: Results, console: Console) -> None:
-    """Print one row per suite and one column per method; nothing without evaluations."""
+    """Print one row per suite and one column per method, or the other way round for many methods; nothing without evaluations."""
     if not results.labels:
         return
+    console.print(_by_method(results) if len(results.labels) > MANY else _by_suite(results))
+    for sentence in sentences(results):
+        console.print(Text(clean(sentence)))
+
+
+def _by_suite(results: Results) -> Table:
     table = Table(caption=LEGEND, caption_justify="left")
     table.add_column("test set", no_wrap=True)
     table.add_column("problems", justify="right", no_wrap=True)
@@ -24,9 +31,21 @@ def print_results(results: Results, console: Console) -> None:
         leaders = results.leaders(suite)
         cells = (_cell(results, label, suite, leaders) for label in results.labels)
         table.add_row(Text(clean(suite)), _size(results, suite), *cells, end_section=_ends(results, place))
-    console.print(table)
-    for sentence in sentences(results):
-        console.print(Text(clean(sentence)))
+    return table
+
+
+def _by_method(results: Results) -> Table:
+    """Many methods fit as rows only."""
+    table = Table(caption=LEGEND, caption_justify="left")
+    table.add_column("method", no_wrap=True)
+    leaders = {suite: results.leaders(suite) for suite in results.suites}
+    for suite in results.suites:
+        table.add_column(Text(clean(suite)), justify="right")
+    table.add_row("problems", *(_size(results, suite) for suite in results.suites), end_section=True)
+    for label in results.labels:
+        cells = (_cell(results, label, suite, leaders[suite]) for suite in results.suites)
+        table.add_row(Text(clean(label)), *cells)
+    return table
 
 
 def _ends(results: Results, place: int) -> bool:

@@ -58,3 +58,8 @@ def when(stamp: str) -> str:
     except ValueError:
         return clean(stamp)
     return f"{time.day} {time:%B %Y, %H:%M %Z}".strip()
+
+
+def plural(name: str) -> str:
+    """ "evaluation" -> "evaluations", "diagnosis" -> "diagnoses"."""
+    return name.removesuffix("is") + "es" if name.endswith("is") else name + "s"

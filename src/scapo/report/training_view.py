@@ -1,14 +1,15 @@
 """The training section: curves of all runs, the augmentation phase shaded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from scapo.report.curves import accuracy_curves, augmented_spans, by_label, curve, window
+from scapo.report.curves import Methods, accuracy_curves, augmented_spans, by_label, curve, window
+from scapo.report.each_view import Scene, each_view
 from scapo.report.figures import Series, lines
-from scapo.report.results import Results
+from scapo.report.results import REFERENCE, Results
 from scapo.report.runs import Runs, TrainRun
-from scapo.report.style import WIDTH
+from scapo.report.style import MANY, WIDTH
 
 SMALL, SMALLEST = 320, 200  # widths of figures that stand three or four in a row
 
@@ -32,16 +33,6 @@ MORE = (
 )
 FLOOR = "drift/noise_floor"
 
-Methods = dict[str, list[TrainRun]]
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What all curves share: the longest augmentation phase and the last step of any run."""
-
-    augmented: tuple[float, float] | None
-    last: float
-
 
 def training_view(runs: Runs, results: Results, styles: dict[str, int]) -> dict[str, Any] | None:
     """Curves of all training runs; None when no run has a step yet."""
@@ -51,23 +42,42 @@ def training_view(runs: Runs, results: Results, styles: dict[str, int]) -> dict[
     spans = augmented_spans(runs.train)
     small = [(*row, SMALL) for row in MORE]
     last = max(run.metrics[-1]["step"] for found in methods.values() for run in found)
-    scene = Scene(max(spans.values(), key=lambda span: span[1], default=None), last)
+    many = len(methods) > MANY
+    scene = Scene(max(spans.values(), key=lambda span: span[1], default=None), last, many)
     widest = max(window(len(run.metrics)) for found in methods.values() for run in found)
     return {
         "methods": [
             {"label": label, "style": styles[label], "seeds": _seeds(found)}
             for label, found in methods.items()
         ],
-        "main": [plot for row in MAIN if (plot := _plot(methods, styles, scene, *row))],
+        "each": each_view(methods, styles, scene, spans, _reference(results, methods)) if many else None,
+        "main": [plot for row in MAIN[many:] if (plot := _plot(methods, styles, scene, *row))],
         "accuracy": [
             _figure(f"Accuracy on {suite}", "", series, scene, True, SMALLEST)
             for suite, series in accuracy_curves(runs, results, styles).items()
         ],
         "more": [plot for row in small if (plot := _plot(methods, styles, scene, *row))],
-        "spans": [f"{label}: steps {start:.0f} to {stop:.0f}" for label, (start, stop) in spans.items()],
+        "spans": _spans(spans),
         "window": widest if widest > 1 else None,
         "several": any(len(found) > 1 for found in methods.values()),
+        "many": many,
     }
+
+
+def _spans(spans: dict[str, tuple[float, float]]) -> list[str]:
+    """ "SCAPO, SCAPO all: steps 1 to 10"; methods with the same phase together."""
+    groups: dict[tuple[float, float], list[str]] = {}
+    for label, span in spans.items():
+        groups.setdefault(span, []).append(label)
+    return [
+        f"{', '.join(labels)}: steps {start:.0f} to {stop:.0f}" for (start, stop), labels in groups.items()
+    ]
+
+
+def _reference(results: Results, methods: Methods) -> str:
+    """The method all others are drawn against."""
+    grpo = [label for label in methods if label.lower() == REFERENCE]
+    return next(iter([*grpo, *results.baselines.values()]), next(iter(methods)))
 
 
 def _seeds(runs: Sequence[TrainRun]) -> str:
@@ -92,6 +102,8 @@ def _plot(
     if key == "drift/mean":
         lows = [curve(label, styles[label], runs, FLOOR, dotted=True) for label, runs in methods.items()]
         series += [floor for floor in lows if floor]
+    if scene.many:
+        series = [replace(one, band=None, raw=None) for one in series]
     return _figure(title, note, series, scene, share, width)
 
 

@@ -1,0 +1,49 @@
+"""Keep runs of several comparisons apart, whose methods go by the same names."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scapo.report.runs import CompareRun, Runs
+
+Home = Path | None  # the folder of the comparison that a run belongs to
+
+
+def tell_apart(runs: "Runs") -> None:
+    """Add a comparison's name to each of its labels that runs outside of it use, too.
+
+    Other settings may lie behind the same method there, and an average of unlike things helps nobody.
+    """
+    homes = {run.path.resolve(): run for run in runs.compare}
+    names = _names(runs.compare)
+    users: dict[str, set[Home]] = {}
+    loose: list[Any] = [*runs.train, *runs.evaluate]
+    placed = [(run, _home(run.path.resolve(), list(homes))) for run in loose]
+    for label, home in _uses(placed, homes):
+        users.setdefault(label, set()).add(home)
+    shared = {label for label, found in users.items() if len(found) > 1}
+    for run, home in placed:
+        if home is not None and run.label in shared:
+            run.label = f"{run.label} ({names[home]})"
+    for home, compared in homes.items():
+        for entry in compared.content["results"].values():
+            if (label := str(entry.get("label"))) in shared:
+                entry["label"] = f"{label} ({names[home]})"
+
+
+def _uses(placed: list[tuple[Any, Home]], homes: "dict[Path, CompareRun]") -> Iterator[tuple[str, Home]]:
+    yield from ((run.label, home) for run, home in placed)
+    for home, compared in homes.items():
+        yield from ((str(entry.get("label")), home) for entry in compared.content["results"].values())
+
+
+def _home(path: Path, homes: Sequence[Path]) -> Home:
+    return next((home for home in homes if path.is_relative_to(home)), None)
+
+
+def _names(compared: "Sequence[CompareRun]") -> dict[Path, str]:
+    """The folder's name, or its whole path where two have the same."""
+    paths = [run.path.resolve() for run in compared]
+    names = [path.name for path in paths]
+    return {path: path.name if names.count(path.name) == 1 else str(path) for path in paths}
