@@ -150,7 +150,5 @@ def _merge_fractions(found: list[Span], text: str) -> list[Span]:
             and _PART_ENDS.match(text, span.end)
         ):
             span = span._replace(value=part_value(span.text) or span.value)
-        if span.text.lower() == "quarters":  # without a number before it: coins, or where somebody sleeps
-            span = span._replace(kind=SpanKind.WORD, value=None)
         merged.append(span)
     return merged

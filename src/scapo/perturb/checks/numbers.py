@@ -27,6 +27,7 @@ _OTHER = words("other another")
 _DOLLARS = re.compile(
     r"\s(?:(?:more|fewer|less|extra|additional)\s|of a\s|a\s)?(?:dollar|buck)s?\b", re.IGNORECASE
 )
+_LODGING = re.compile(r"\b(?:sleeping|living|private|crew)\squarters$", re.IGNORECASE)
 _PERCENT = re.compile(r"\s?\\?(?:%|percent)")
 _UNITS = words(
     "hour minute second day week month year mile meter kilometer foot inch yard pound ounce gram kilogram "
@@ -56,7 +57,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     found = spans(text)
     made = []
     for at, span in enumerate(found):
-        if span.value is None:
+        if span.value is None or _LODGING.search(text[max(0, span.start - 10) : span.end]):
             continue
         following = found[at + 1] if at + 1 < len(found) else None
         near = following and following.kind is SpanKind.WORD and following.start - span.end <= 2
