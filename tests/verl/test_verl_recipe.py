@@ -69,7 +69,7 @@ def test_bad_recipes_are_sentences(recipe_file, words, sentence):
 
 def test_unknown_sections_are_named(recipe_file):
     recipe_file.write_text(RECIPE + "trainer: {nnodes: 1}\n")
-    with pytest.raises(ScapoError, match="no setting `trainer`.*go into the section `verl`"):
+    with pytest.raises(ScapoError, match=r"no setting `trainer`.*go into the section `verl`"):
         load_recipe(recipe_file)
 
 

@@ -117,3 +117,33 @@ def _gloo_only():
 
 
 _gloo_only()
+
+
+def _keep_credit():
+    """Keep every rollout with its drift and advantages in the folder SCAPO_TEST_DUMP, for tests."""
+    import os
+    from pathlib import Path
+
+    folder = os.environ.get("SCAPO_TEST_DUMP")
+    if not folder:
+        return
+    from scapo.engines.verl import credit
+
+    make, probe, seen = credit.credited, credit.probe, {}
+
+    def keeping_probe(*arguments):
+        seen["drift_KNT"] = (found := probe(*arguments)).drift_KNT
+        return found
+
+    def keeping_credit(rollout, tools):
+        seen.clear()
+        found = make(rollout, tools)
+        content = {"rollout": vars(rollout), "advantage_NT": found.advantage_NT, **seen}
+        Path(folder).mkdir(exist_ok=True)
+        torch.save(content, Path(folder) / f"step-{int(rollout.step_N.min())}.pt")
+        return found
+
+    credit.probe, credit.credited = keeping_probe, keeping_credit
+
+
+_keep_credit()

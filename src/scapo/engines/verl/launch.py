@@ -89,12 +89,13 @@ def _check_sizes(recipe: Recipe) -> None:
 
 def _check_by_verl(config: Any) -> None:
     """verl's own checks, which speak in assertions."""
+    from hydra.errors import HydraException
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import validate_config
 
     try:
         validate_config(config, need_reference_policy(config), need_critic(config))
-    except (AssertionError, ValueError) as error:
+    except (AssertionError, ValueError, HydraException) as error:
         raise ScapoError(f"verl refuses these settings: {error}") from error
 
 

@@ -163,10 +163,12 @@ def _set(content: dict[str, Any], key: str, value: Any) -> None:
     if not dot:
         content[key] = value
         return
-    inner = content.setdefault(section, {})
+    if content.get(section) is None:
+        content[section] = {}
+    inner = content[section]
     if not isinstance(inner, dict):
         raise ScapoError(f"{key}: {section} is a single value, so it has no setting {name!r}.")
-    inner[name] = value
+    _set(inner, name, value)
 
 
 def _check_keys(content: Mapping[str, Any], where: str) -> None:
