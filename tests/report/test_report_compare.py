@@ -57,6 +57,14 @@ def test_a_training_shows_its_evaluation_but_no_model_or_checkpoint_inside(tmp_p
     assert list(gather(runs).cells["GRPO", "agree"].stated) == ["seed 4"]
 
 
+def test_a_comparison_that_was_copied_elsewhere_keeps_its_seeds(tmp_path):
+    for seed in (1, 2):
+        run = train_run(tmp_path / "grpo" / f"seed-{seed}", "GRPO", seed=seed, steps=2)
+        model = f"runs/compare/grpo/seed-{seed}/model"
+        eval_run(run / "evaluate", "GRPO", model, {"agree": 0.5}, problems=5)
+    assert list(gather(load_runs([tmp_path])).cells["GRPO", "agree"].stated) == ["seed 1", "seed 2"]
+
+
 def test_a_comparison_that_is_not_finished_shows_its_runs(tmp_path):
     compare_folder(tmp_path, methods=("grpo", "scapo"), seeds=(1, 2), write=False)
     html = build_report([tmp_path])
@@ -87,6 +95,14 @@ def test_many_methods_are_rows_and_each_is_compared_with_grpo_by_seed(ten):
     cell = view["differences"]["rows"][place]["cells"][suite]
     assert cell["mean"] == f"{100 * gain:+.1f}".replace("-", "−")
     assert cell["units"] == "3 seeds"
+
+
+def test_all_sections_list_methods_in_one_order(ten, page):
+    order = gather(load_runs([ten])).labels
+    assert order[-4:] == ["SCAPO shuffled", "SCAPO counterfactual", "SCAPO all", "80/20"]
+    rows = re.findall(r'<th scope="row"><i[^>]*></i>(.*?)</th>', section(page, "comparison"))
+    assert rows == order * 2  # cost, and what the credit sees
+    assert re.findall(r"<figcaption><svg.*?</svg> <b>(.*?)</b>", page) == order[1:]
 
 
 def test_few_methods_stay_columns(tmp_path):

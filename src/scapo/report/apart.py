@@ -1,4 +1,4 @@
-"""Keep runs of several comparisons apart, whose methods go by the same names."""
+"""Names and order of compared runs: several comparisons have methods of the same name."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +30,14 @@ def tell_apart(runs: "Runs") -> None:
         for entry in compared.content["results"].values():
             if (label := str(entry.get("label"))) in shared:
                 entry["label"] = f"{label} ({names[home]})"
+
+
+def in_compared_order(runs: "Runs") -> None:
+    """Runs in the order in which comparisons list their methods, then all others as they came."""
+    labels = [str(entry.get("label")) for run in runs.compare for entry in run.content["results"].values()]
+    rank = {label: place for place, label in reversed(list(enumerate(labels)))}
+    runs.train.sort(key=lambda run: rank.get(run.label, len(labels)))
+    runs.evaluate.sort(key=lambda run: rank.get(run.label, len(labels)))
 
 
 def _uses(placed: list[tuple[Any, Home]], homes: "dict[Path, CompareRun]") -> Iterator[tuple[str, Home]]:

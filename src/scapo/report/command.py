@@ -8,7 +8,10 @@ import typer
 
 def report(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Output directories of train, evaluate, diagnose.")
+        list[Path],
+        typer.Argument(
+            metavar="DIR...", help="Output directories of train, evaluate, diagnose, compare, decode."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path(
         "report.html"

@@ -17,8 +17,8 @@ LAST = ("average", TRAIN)  # after the test sets
 CREDIT = {
     "shortcut_auc": "AUC, whole rollout",
     "shortcut_auc_within": "AUC within a response",
-    "on_shortcut": "advantage on the shortcut",
-    "off_shortcut": "advantage elsewhere",
+    "on_shortcut": "Advantage on the shortcut",
+    "off_shortcut": "Advantage elsewhere",
 }
 Entry = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scapo.report.apart import tell_apart
+from scapo.report.apart import in_compared_order, tell_apart
 from scapo.report.find import MARKERS, holds, run_directories
 from scapo.report.read import finite, numbers_only, read_object, read_objects_of, read_rows
 
@@ -105,6 +105,7 @@ def load_runs(paths: Iterable[Path | str]) -> Runs:
             if holds(path, kind):
                 found.append(load(path))
     tell_apart(runs)
+    in_compared_order(runs)
     return runs
 
 
