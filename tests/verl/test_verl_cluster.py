@@ -59,6 +59,7 @@ class Run:
             SCAPO_TEST_DUMP=str(self.folder / "dump"),
             HF_HUB_OFFLINE="1",
             RAY_USAGE_STATS_ENABLED="0",
+            RAY_prestart_worker_first_driver="0",  # a process per logical CPU would start for nothing
         )
         environment.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves beside anything else
         words = [f"output={self.output}", f"trainer.total_training_steps={ROLLOUTS}", f"method.n_0={N_0}"]

@@ -18,8 +18,8 @@ class Rollout:
     """The responses of all ranks, verl's padding rows left out.
 
     step_N: the optimiser step (from 1) that each row feeds. logp_NT: log-probs under the policy that starts
-    the update, 0 outside the mask. rewrites: per row the ids of its prompt under each probed kind, None where
-    one is missing.
+    the update, whatever outside the mask. The ids are there where responses are scored again; rewrites: per row
+    the ids of its prompt under each probed kind, None where one is missing.
     """
 
     step_N: Tensor
@@ -27,10 +27,10 @@ class Rollout:
     reward_N: Tensor
     mask_NT: Tensor
     logp_NT: Tensor
-    prompt_ids: list[Ids]
-    response_ids: list[Ids]
-    rewrites: list[list[Ids | None]] = field(default_factory=list)
     entropy_NT: Tensor | None = None
+    prompt_ids: list[Ids] = field(default_factory=list)
+    response_ids: list[Ids] = field(default_factory=list)
+    rewrites: list[list[Ids | None]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

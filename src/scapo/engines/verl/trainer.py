@@ -15,6 +15,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.debug import marked_timer
 
 from scapo.engines.verl import data_plane
+from scapo.engines.verl.checks import check_method
 from scapo.engines.verl.credit import Credited, Tools, credited
 from scapo.engines.verl.data import PERTURBATIONS
 from scapo.engines.verl.method import MethodSettings
@@ -24,10 +25,11 @@ from scapo.engines.verl.runlog import RunLog
 from scapo.engines.verl.scoring import Ids
 from scapo.engines.verl.settings import TRAINER
 
-FIELDS = (
-    *("uid", "prompts", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy"),
-    *("raw_prompt", PERTURBATIONS),
-)
+FIELDS = ("uid", "response_mask", "rm_scores", "old_log_probs", "entropy")
+SCORED = ("prompts", "responses", "raw_prompt", PERTURBATIONS)
+"""Fields that are read only for a step that scores responses again."""
+
+check_method()
 
 
 @register_trainer(TRAINER)
@@ -46,13 +48,14 @@ class ScapoTrainer(PPOTrainerSync):
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
-        fields = data_plane.read(
-            batch, FIELDS
-        )  # after super: rollout correction may have cleared mask places
-        real = [n for n, made_up in enumerate(data_plane.padding_rows(batch)) if not made_up]
         scores_again = self.method.credit == "cf_grpo" or self.method.schedule.at(self._first_step) > 0
         with marked_timer("probe" if scores_again else "credit", self.timing_raw, color="brown"):
-            rollout = self._rollout(fields, real, len(batch.keys), scores_again)
+            # After super: rollout correction may have cleared places of the mask.
+            fields = data_plane.read(batch, FIELDS + (SCORED if scores_again else ()))
+            real = [n for n, made_up in enumerate(data_plane.padding_rows(batch)) if not made_up]
+            rollout = self._rollout(fields, real, len(batch.keys))
+            if scores_again:
+                self._add_ids(rollout, fields, real)
             found = credited(rollout, self._tools())
         metrics.update(found.metrics)
         return data_plane.write(batch, *_as_fields(fields, real, found))
@@ -67,24 +70,26 @@ class ScapoTrainer(PPOTrainerSync):
         actor = self.config.actor_rollout_ref.actor
         return int(self.config.data.train_batch_size // actor.ppo_mini_batch_size * actor.ppo_epochs)
 
-    def _rollout(self, fields: dict[str, list[Any]], real: list[int], rows: int, rewritten: bool) -> Rollout:
+    def _rollout(self, fields: dict[str, list[Any]], real: list[int], rows: int) -> Rollout:
         def of(name: str) -> list[Any]:
             return [fields[name][n] for n in real]
 
         groups = {uid: number for number, uid in enumerate(dict.fromkeys(of("uid")))}
-        rollout = Rollout(
+        return Rollout(
             step_N=self._steps(rows)[real],
             group_N=torch.tensor([groups[uid] for uid in of("uid")]),
             reward_N=torch.stack([scores.float().sum() for scores in of("rm_scores")]),
             mask_NT=pad_sequence([mask.bool() for mask in of("response_mask")], batch_first=True),
             logp_NT=pad_sequence([logp.float() for logp in of("old_log_probs")], batch_first=True),
             entropy_NT=pad_sequence([entropy.float() for entropy in of("entropy")], batch_first=True),
-            prompt_ids=[ids.tolist() for ids in of("prompts")],
-            response_ids=[ids.tolist() for ids in of("responses")],
         )
-        if rewritten and self.method.probes:
-            rollout.rewrites = self._rewrites(rollout, of("raw_prompt"), of(PERTURBATIONS))
-        return rollout
+
+    def _add_ids(self, rollout: Rollout, fields: dict[str, list[Any]], real: list[int]) -> None:
+        rollout.prompt_ids = [fields["prompts"][n].tolist() for n in real]
+        rollout.response_ids = [fields["responses"][n].tolist() for n in real]
+        if self.method.probes:
+            prompts, found = ([fields[name][n] for n in real] for name in ("raw_prompt", PERTURBATIONS))
+            rollout.rewrites = self._rewrites(rollout, prompts, found)
 
     def _steps(self, rows: int) -> Tensor:
         """The optimiser step that each row feeds; the first one for all where verl shuffles (checks.py)."""
