@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from typer.testing import CliRunner
 
 from scapo.cli import app
 from scapo.errors import ScapoError
+from scapo.plan.hardware import GPUS
+from scapo.plan.model_shape import SHAPES
+from scapo.plan.setting import Setting
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```text\n\$ (scapo plan[^\n]*)\n(.*?)```", re.DOTALL)
@@ -37,6 +41,12 @@ def test_json_holds_the_same_numbers():
     phases = ("rollout", "old_logprobs", "probe", "update")
     assert batch["seconds_probed"] == pytest.approx(sum(batch[name]["seconds"] for name in phases))
     assert len(content["what_if"]) > 8
+
+
+def test_without_flags_it_is_the_papers_run_on_eight_h100():
+    given = Setting(shape=SHAPES["qwen3-4b"], gpu=GPUS["h100"], gpus=8)
+    shown = json.loads(run("--json"))["setting"]
+    assert shown == json.loads(json.dumps(asdict(given) | {"micro_tokens": given.micro_batch}))
 
 
 def test_json_of_the_check_against_the_paper():

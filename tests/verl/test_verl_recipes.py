@@ -104,8 +104,21 @@ def test_what_docs_change_on_the_command_line_is_accepted(parquet):
         "actor_rollout_ref.actor.fsdp_config.param_offload=true",
         "actor_rollout_ref.actor.fsdp_config.optimizer_offload=true",
         "+actor_rollout_ref.model.override_config.attn_implementation=sdpa",
+        "actor_rollout_ref.rollout.tensor_model_parallel_size=2",
         "trainer.logger=[console,wandb]",
+        "trainer.resume_mode=disable",
     ]
     config, _, _ = composed("qwen3-4b-8gpu", parquet, *words)
     assert config.actor_rollout_ref.model.use_fused_kernels
     assert config.actor_rollout_ref.rollout.name == "sglang"
+
+
+def test_the_short_run_of_the_docs_is_accepted(parquet):
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    command = page.split("recipes/verl/qwen3-4b-8gpu.yaml output=runs/short", 1)[1].split("```", 1)[0]
+    words = command.replace("\\\n", " ").split()
+    assert "method.n_0=4" in words
+    config, method, _ = composed("qwen3-4b-8gpu", parquet, *words)
+    updates = config.data.train_batch_size // config.actor_rollout_ref.actor.ppo_mini_batch_size
+    assert method.n_0 < updates * config.trainer.total_training_steps  # the probe ends within the run
+    assert config.trainer.total_training_steps > config.trainer.save_freq

@@ -21,7 +21,9 @@ def plan(
     early_response: Annotated[
         float | None, typer.Option(help="Mean length while the probe runs; default: the same.")
     ] = None,
-    length_cv: Annotated[float, typer.Option(help="Standard deviation over mean of the lengths.")] = 0.8,
+    length_cv: Annotated[
+        float | None, typer.Option(help="Standard deviation over mean of the lengths; default: 0.8.")
+    ] = None,
     lengths: Annotated[
         Path | None, typer.Option(help="samples.jsonl of a run: take its lengths instead.")
     ] = None,
@@ -75,6 +77,7 @@ def plan(
     """Work out memory, FLOPs and time of a run before it is started, from a stated model (docs/plan.md)."""
     from scapo.plan.content import paper_content, plan_content
     from scapo.plan.hardware import Efficiency, changed_gpu, find_gpu
+    from scapo.plan.lengths import LENGTH_CV
     from scapo.plan.model_shape import load_shape
     from scapo.plan.paper_table import show_paper
     from scapo.plan.setting import Setting
@@ -103,7 +106,7 @@ def plan(
         response=response,
         mean=response / 4 if mean_response is None else mean_response,
         early_mean=early_response,
-        cv=length_cv,
+        cv=LENGTH_CV if length_cv is None else length_cv,
         lengths=lengths,
         share_prompts=share_prompts,
         rescore=rescore,
