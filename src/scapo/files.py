@@ -5,8 +5,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from scapo.errors import ScapoError
 
@@ -136,3 +139,21 @@ def fingerprint(path: Path | str) -> str:
     """SHA-256 of a file's bytes, in hex: tells whether a resumed run still sees the same data."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def output_lock(out: Path) -> Iterator[None]:
+    """Hold an output for this process; a second one is refused. The system frees it when the process dies."""
+    whole = out.resolve()  # "." has no name of its own
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(whole.with_name(f".{whole.name}.lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise ScapoError(
+            f"{out} is being written by another process. Wait until it ends, or choose another output."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

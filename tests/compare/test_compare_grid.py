@@ -11,6 +11,7 @@ from scapo.compare.grid import Cell
 from scapo.compare.run import Evaluation, compare, parse_methods, parse_seeds
 from scapo.compare.table import compare_runs, final_reward, mean_curve, mean_over_seeds
 from scapo.errors import ScapoError
+from scapo.files import output_lock
 
 STAND_IN = """
 import json, pathlib, sys
@@ -214,3 +215,9 @@ def test_the_average_is_over_test_sets_and_the_credit_is_judged_early(tmp_path):
     assert credit["early"]["value"] == pytest.approx(0.8)
     assert credit["curve"][-1]["value"] == pytest.approx(0.2)
     assert set(found["credit"]) == {"shortcut_auc"}
+
+
+def test_a_second_comparison_in_one_folder_is_refused(grid):
+    with output_lock(grid.folder / "out"), pytest.raises(ScapoError, match="out is being written by another"):
+        grid()
+    assert not (grid.folder / "calls.txt").exists()

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from scapo.decode.command import decode
 from scapo.decode.generate import FilterRequest, filtered_generate
 from scapo.errors import ScapoError
-from scapo.files import read_jsonl, write_jsonl
+from scapo.files import output_lock, read_jsonl, write_jsonl
 from scapo.sampling.local import LocalModel
 
 BASE = Path(str(files("scapo.problems.world") / "base"))
@@ -188,3 +188,10 @@ def test_prompts_of_5_50_and_200_tokens_in_one_batch_are_as_alone():
 def test_a_temperature_of_zero_is_refused():
     with pytest.raises(ScapoError, match="above 0"):
         filtered_generate(None, [], frozenset(), temperature=0.0)
+
+
+def test_a_second_decoding_in_one_folder_is_refused(data, tmp_path):
+    with output_lock(tmp_path / "out"):
+        assert "being written by another process" in refusal(
+            BASE, data, "-o", tmp_path / "out", "--problems", 1
+        )

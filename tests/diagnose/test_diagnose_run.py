@@ -15,7 +15,7 @@ from scapo.diagnose.run import Job, diagnose_panel
 from scapo.diagnose.settings import Settings, claim, hashed, label_of, load_panel
 from scapo.diagnose.sources import ModelSource
 from scapo.errors import ScapoError
-from scapo.files import read_jsonl, write_json, write_jsonl
+from scapo.files import output_lock, read_jsonl, write_json, write_jsonl
 from scapo.problems import Problem
 from scapo.sampling.local import LocalModel
 
@@ -275,3 +275,8 @@ def test_labels_come_from_the_training_run(tmp_path):
     write_json(tmp_path / "grpo" / "config.json", {"kind": "train", "label": "GRPO"})
     assert label_of(str(tmp_path / "grpo" / "model")) == "GRPO"
     assert label_of("Qwen/Qwen3-4B-Base") == "Qwen3-4B-Base"
+
+
+def test_a_second_diagnosis_in_one_folder_is_refused(local, model, problems, tmp_path):
+    with output_lock(tmp_path), pytest.raises(ScapoError, match="being written by another process"):
+        run(local, model, problems, tmp_path)

@@ -11,6 +11,7 @@ from scapo.cli import app
 from scapo.engines.trl.recipe import load_recipe
 from scapo.engines.trl.run import set_threads, train
 from scapo.errors import ScapoError
+from scapo.files import output_lock
 
 
 def command(*words):
@@ -144,3 +145,9 @@ def test_resuming_never_overwrites_a_finished_model_whose_checkpoints_are_gone(r
         shutil.rmtree(folder)
     with pytest.raises(ScapoError, match="finished model, but no complete checkpoint"):
         train(load_recipe(recipe_file, words), output, resume=True)
+
+
+def test_a_second_training_in_one_directory_is_refused_before_a_model_is_loaded(recipe_file, tmp_path):
+    wanted = load_recipe(recipe_file, ["--model", "no/such/model"])
+    with output_lock(tmp_path / "run"), pytest.raises(ScapoError, match="run is being written by another"):
+        train(wanted, tmp_path / "run")

@@ -15,6 +15,7 @@ from scapo.evaluate.inspect_run import ModelChoice, missing_key
 from scapo.evaluate.run import evaluate
 from scapo.evaluate.setting import Overrides, plan_sets
 from scapo.evaluate.store import SampleStore
+from scapo.files import output_lock
 from scapo.sampling.noise import sample_seed
 
 MODEL = ModelChoice(name="scripted/m", inspect_name="scripted/m", label="m")
@@ -331,3 +332,9 @@ def test_kill_9_loses_only_the_sample_in_flight(tmp_path, problem_file):
     assert len(set(seeds)) == 48
     assert len(seeds) == 48 + asked - kept
     assert len(rows_of(out)) == 48
+
+
+def test_a_second_evaluation_in_one_folder_is_refused(tmp_path, problem_file, scripted):
+    with output_lock(tmp_path / "out"), pytest.raises(ScapoError, match="being written by another process"):
+        run(tmp_path / "out", problem_file)
+    assert scripted.calls == []

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from scapo.errors import ScapoError
-from scapo.perturb.journal import Call, Journal, Key, Result, compact, output_lock, problem_hash
+from scapo.files import output_lock
+from scapo.perturb.journal import Call, Journal, Key, Result, compact, problem_hash
 from scapo.perturb.kinds import Kind
 from scapo.problems import Problem
 
@@ -106,7 +107,7 @@ def test_the_hash_follows_text_and_answer_not_the_id():
 def test_a_second_process_on_one_output_is_refused_with_a_sentence(tmp_path):
     out = tmp_path / "out.jsonl"
     script = (
-        "import sys; from pathlib import Path; from scapo.perturb.journal import output_lock\n"
+        "import sys; from pathlib import Path; from scapo.files import output_lock\n"
         "with output_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -8,10 +8,9 @@ import typer
 from typer.testing import CliRunner
 
 from scapo.errors import ScapoError
-from scapo.files import read_jsonl, write_jsonl
+from scapo.files import output_lock, read_jsonl, write_jsonl
 from scapo.perturb import run
 from scapo.perturb.command import parse_kinds, perturb
-from scapo.perturb.journal import output_lock
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 from scapo.problems import Problem
 from scapo.problems.columns import parse_columns

@@ -19,7 +19,7 @@ from scapo.compare.grid import Cell, Outcome, Plan, make_cells, run_grid
 from scapo.compare.show import show_failures, show_tables
 from scapo.compare.table import compare_runs
 from scapo.errors import ScapoError
-from scapo.files import write_json
+from scapo.files import output_lock, write_json
 from scapo.versions import versions
 
 RESULT = "compare.json"
@@ -93,13 +93,16 @@ def compare(
         recipe=recipe, methods=tuple(methods), seeds=tuple(seeds), out=out,
         train_words=tuple(train_words), evaluate_words=evaluation.words(), **extra,
     )  # fmt: skip
-    cells, console = make_cells(plan), Console()
-    try:
-        with progress(console, cells) as on_stage, interrupt_on_terminate():
-            outcomes = run_grid(cells, jobs, on_stage)
-    except KeyboardInterrupt:
-        raise ScapoError("The comparison was interrupted. The same command again goes on with it.") from None
-    content = report(plan, outcomes, command or shlex.join(["scapo", *sys.argv[1:]]))
+    with output_lock(out):
+        cells, console = make_cells(plan), Console()
+        try:
+            with progress(console, cells) as on_stage, interrupt_on_terminate():
+                outcomes = run_grid(cells, jobs, on_stage)
+        except KeyboardInterrupt:
+            raise ScapoError(
+                "The comparison was interrupted. The same command again goes on with it."
+            ) from None
+        content = report(plan, outcomes, command or shlex.join(["scapo", *sys.argv[1:]]))
     write_json(out / RESULT, content)
     show_tables(console, content)
     show_failures(console, content)

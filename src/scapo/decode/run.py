@@ -11,7 +11,7 @@ from typing import Any
 from scapo.decode.generate import PLAIN, FilterReply, FilterRequest, filtered_generate
 from scapo.decode.statistics import paired_outcomes, rejection_rates
 from scapo.diagnose.settings import Panel, label_of
-from scapo.files import JsonlAppender, cut_torn_tail, read_jsonl, write_json
+from scapo.files import JsonlAppender, cut_torn_tail, output_lock, read_jsonl, write_json
 from scapo.problems import Problem, chat_prompt
 from scapo.reward import score_batch
 from scapo.sampling.local import LocalModel
@@ -39,20 +39,21 @@ class Job:
 
 def decode_panel(job: Job) -> dict[str, Any]:
     """Sample what samples.jsonl lacks, then compare; writes samples.jsonl and decode.json, returns the latter."""
-    path = job.out / SAMPLES
-    cut_torn_tail(path)
-    done = {(row["problem_id"], row["mode"]) for _, row in read_jsonl(path)} if path.exists() else set()
-    total = len(job.panel.problems) * len(MODES)
-    job.advance(sum((p.id, mode) in done for p in job.panel.problems for mode in MODES), total)
-    with JsonlAppender(path) as file:
-        for mode in MODES:
-            missing = [p for p in job.panel.problems if (p.id, mode) not in done]
-            for rows in _sampled(job, mode, missing):
-                file.append(*rows)
-                job.advance(len(rows), total)
-    results = _results(job, [row for _, row in read_jsonl(path)])
-    write_json(job.out / RESULTS, results)
-    return results
+    with output_lock(job.out):
+        path = job.out / SAMPLES
+        cut_torn_tail(path)
+        done = {(row["problem_id"], row["mode"]) for _, row in read_jsonl(path)} if path.exists() else set()
+        total = len(job.panel.problems) * len(MODES)
+        job.advance(sum((p.id, mode) in done for p in job.panel.problems for mode in MODES), total)
+        with JsonlAppender(path) as file:
+            for mode in MODES:
+                missing = [p for p in job.panel.problems if (p.id, mode) not in done]
+                for rows in _sampled(job, mode, missing):
+                    file.append(*rows)
+                    job.advance(len(rows), total)
+        results = _results(job, [row for _, row in read_jsonl(path)])
+        write_json(job.out / RESULTS, results)
+        return results
 
 
 def _sampled(job: Job, mode: str, problems: Sequence[Problem]) -> Iterator[list[dict[str, Any]]]:

@@ -13,7 +13,7 @@ from scapo.diagnose.panel import Scorer, panel_keys, score_panel
 from scapo.diagnose.settings import Panel, Settings, fitting, label_of, response_limit
 from scapo.diagnose.sources import FileSource, ModelSource, Source
 from scapo.diagnose.statistics import summarise
-from scapo.files import JsonlAppender, cut_torn_tail, read_jsonl, write_json
+from scapo.files import JsonlAppender, cut_torn_tail, output_lock, read_jsonl, write_json
 from scapo.sampling.local import LocalModel
 from scapo.versions import versions
 
@@ -37,31 +37,37 @@ class Job:
 
 def diagnose_panel(job: Job) -> dict[str, Any]:
     """Sample (or read), score, summarise; writes panel.jsonl, cases.jsonl, drift.json; returns the last."""
-    limit = response_limit(job.local, job.settings.max_tokens)
-    panel = fitting(job.panel, job.local, limit)
-    source = _source(job, panel, limit)
-    scorer = Scorer(job.local, panel.kinds)
-    _score(job, panel, source, scorer)
-    cases = _cases(job, panel, source, scorer)
-    records = job.out / PANEL
-    drift = {
-        "kind": "diagnose",
-        "model": job.settings.model,
-        "label": job.label or label_of(job.settings.model),
-        **summarise(_with_sums(records), panel.kinds, seed=job.settings.seed),
-        **_counts(records),
-        "cases": cases,
-        "left_out": {reason: count for reason, count in panel.left_out.items() if count},
-        "seed": job.settings.seed,
-        "sampling": {"samples": job.settings.samples, "temperature": 1.0, "top_p": 1.0, "max_tokens": limit},
-        "data": {"path": job.settings.data, "sha256": job.settings.data_sha256},
-        "engine": job.local.describe(),
-        "versions": versions(),
-        "command": shlex.join(["scapo", *sys.argv[1:]]),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    write_json(job.out / DRIFT, drift)
-    return drift
+    with output_lock(job.out):
+        limit = response_limit(job.local, job.settings.max_tokens)
+        panel = fitting(job.panel, job.local, limit)
+        source = _source(job, panel, limit)
+        scorer = Scorer(job.local, panel.kinds)
+        _score(job, panel, source, scorer)
+        cases = _cases(job, panel, source, scorer)
+        records = job.out / PANEL
+        drift = {
+            "kind": "diagnose",
+            "model": job.settings.model,
+            "label": job.label or label_of(job.settings.model),
+            **summarise(_with_sums(records), panel.kinds, seed=job.settings.seed),
+            **_counts(records),
+            "cases": cases,
+            "left_out": {reason: count for reason, count in panel.left_out.items() if count},
+            "seed": job.settings.seed,
+            "sampling": {
+                "samples": job.settings.samples,
+                "temperature": 1.0,
+                "top_p": 1.0,
+                "max_tokens": limit,
+            },
+            "data": {"path": job.settings.data, "sha256": job.settings.data_sha256},
+            "engine": job.local.describe(),
+            "versions": versions(),
+            "command": shlex.join(["scapo", *sys.argv[1:]]),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        write_json(job.out / DRIFT, drift)
+        return drift
 
 
 def _source(job: Job, panel: Panel, limit: int) -> Source:

@@ -13,7 +13,7 @@ from scapo.evaluate.inspect_run import ModelChoice, describe_engine, open_model,
 from scapo.evaluate.results import aggregates, common_sampling, set_results, truncation_warnings
 from scapo.evaluate.setting import SetPlan
 from scapo.evaluate.store import SampleStore
-from scapo.files import write_json
+from scapo.files import output_lock, write_json
 from scapo.versions import versions
 
 
@@ -28,30 +28,31 @@ def evaluate(
     command: str | None = None,
 ) -> dict[str, Any]:
     """Evaluate `plans` into folder `out` (resuming what is there) and return the results."""
-    _check_settings(out, model, plans, seed)
-    store = SampleStore(out / "samples.jsonl", on_sample)
-    try:
-        engine = _sample(model, plans, out, seed, store)
-        rows = {plan.name: [store.rows[key] for key in plan.keys] for plan in plans}
-    finally:
-        store.close()
-    suites = {plan.name: set_results(plan, rows[plan.name], ks) for plan in plans}
-    results = {
-        "kind": "evaluate",
-        "model": model.name,
-        "label": model.label,
-        "seed": seed,
-        "sampling": common_sampling(plans),
-        "suites": suites,
-        "aggregates": aggregates(plans, [row for one in rows.values() for row in one]),
-        "warnings": truncation_warnings(suites),
-        "engine": engine,
-        "versions": versions(),
-        "command": command or shlex.join(["scapo", *sys.argv[1:]]),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    write_json(out / "results.json", results)
-    return results
+    with output_lock(out):
+        _check_settings(out, model, plans, seed)
+        store = SampleStore(out / "samples.jsonl", on_sample)
+        try:
+            engine = _sample(model, plans, out, seed, store)
+            rows = {plan.name: [store.rows[key] for key in plan.keys] for plan in plans}
+        finally:
+            store.close()
+        suites = {plan.name: set_results(plan, rows[plan.name], ks) for plan in plans}
+        results = {
+            "kind": "evaluate",
+            "model": model.name,
+            "label": model.label,
+            "seed": seed,
+            "sampling": common_sampling(plans),
+            "suites": suites,
+            "aggregates": aggregates(plans, [row for one in rows.values() for row in one]),
+            "warnings": truncation_warnings(suites),
+            "engine": engine,
+            "versions": versions(),
+            "command": command or shlex.join(["scapo", *sys.argv[1:]]),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        write_json(out / "results.json", results)
+        return results
 
 
 def _check_settings(out: Path, model: ModelChoice, plans: Sequence[SetPlan], seed: int) -> None:

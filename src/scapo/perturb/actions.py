@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from scapo.errors import ScapoError
-from scapo.perturb.journal import compact, journal_path, output_lock
+from scapo.files import output_lock
+from scapo.perturb.journal import compact, journal_path
 from scapo.perturb.kinds import Kind
 from scapo.perturb.progress import bar
 from scapo.perturb.run import Summary, can_be_written, run_rules

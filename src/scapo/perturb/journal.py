@@ -9,13 +9,10 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from scapo.errors import ScapoError
 from scapo.files import cut_torn_tail, jsonl_line, read_jsonl, write_jsonl
@@ -78,23 +75,6 @@ def reason_code(reason: str | None) -> str:
 
 def journal_path(out: Path) -> Path:
     return out.with_name(out.name + ".journal.jsonl")
-
-
-@contextmanager
-def output_lock(out: Path) -> Iterator[None]:
-    """Hold an output for this process; a second one is refused. The system frees it when the process dies."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out.with_name(f".{out.name}.lock"), timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise ScapoError(
-            f"{out} is being written by another process. Wait until it ends, or choose another with -o."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class Journal:

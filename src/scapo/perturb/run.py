@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scapo.files import jsonl_line, write_jsonl
+from scapo.files import jsonl_line, output_lock, write_jsonl
 from scapo.perturb.checks import check
-from scapo.perturb.journal import Journal, Key, Result, output_lock, problem_hash, reason_code
+from scapo.perturb.journal import Journal, Key, Result, problem_hash, reason_code
 from scapo.perturb.kinds import Kind
 from scapo.perturb.rules import RULES_VERSION, perturb_by_rule
 from scapo.problems import Problem

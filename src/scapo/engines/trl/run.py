@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from scapo.engines.trl.recipe import Recipe
 from scapo.engines.trl.rundir import checkpoint_to_resume, is_finished, run_config
 from scapo.engines.trl.settings import scapo_config
 from scapo.engines.trl.trainer import ScapoTrainer
-from scapo.files import write_json
+from scapo.files import output_lock, write_json
 from scapo.problems import Problem
 from scapo.reward import boxed_reward
 
@@ -41,7 +42,15 @@ class Prepared:
 
 
 def train(recipe: Recipe, output: Path, resume: bool = False, command: str | None = None) -> Path | None:
-    """Train, or go on training; returns the folder of the final model, None when stopped before the end."""
+    """Train, or go on training; returns the folder of the final model, None when stopped before the end.
+
+    One training at a time may write to `output`; its first process holds the lock for all of them.
+    """
+    with output_lock(output) if os.environ.get("RANK", "0") == "0" else nullcontext():
+        return _train(recipe, output, resume, command)
+
+
+def _train(recipe: Recipe, output: Path, resume: bool, command: str | None) -> Path | None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     transformers_logging.disable_progress_bar()
     run = prepare(recipe, output, resume)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from scapo.errors import ScapoError
-from scapo.perturb.journal import Journal, journal_path, output_lock, problem_hash
+from scapo.files import output_lock
+from scapo.perturb.journal import Journal, journal_path, problem_hash
 from scapo.perturb.kinds import Kind
 from scapo.perturb.llm.asker import Asker, Stop, Stopped
 from scapo.perturb.llm.client import Endpoint
