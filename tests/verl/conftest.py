@@ -1,5 +1,6 @@
 """verl on the CPU for this folder's tests: the platform must be known before verl is imported."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -13,5 +14,6 @@ CPU_VERL = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-os.environ.update(CPU_VERL)
+if importlib.util.find_spec("verl"):
+    os.environ.update(CPU_VERL)
 sys.path.insert(0, str(HERE))

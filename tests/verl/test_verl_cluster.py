@@ -30,15 +30,15 @@ PATIENCE = float(os.environ.get("SCAPO_VERL_PATIENCE", "300"))
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """The world's base model and a Parquet file of its problems."""
+    """The world's base model, and a Parquet file of the problems on which its shortcut misleads it (0.36 right)."""
     from typer.testing import CliRunner
 
     from scapo.cli import app
 
     folder = tmp_path_factory.mktemp("world")
     for words in (
-        ["world", f"{folder}/world", "--train", "200", "--test", "1"],
-        ["perturb", f"{folder}/world/train.jsonl", "-o", f"{folder}/train.perturbed.jsonl"],
+        ["world", f"{folder}/world", "--train", "1", "--test", "160"],
+        ["perturb", f"{folder}/world/test_conflict.jsonl", "-o", f"{folder}/train.perturbed.jsonl"],
         ["problems", "to-verl", f"{folder}/train.perturbed.jsonl", "-o", f"{folder}/train.parquet"],
     ):
         assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
@@ -63,6 +63,7 @@ class Run:
         )
         environment.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves beside anything else
         words = [f"output={self.output}", f"trainer.total_training_steps={ROLLOUTS}", f"method.n_0={N_0}"]
+        words += ["actor_rollout_ref.actor.optim.lr=1e-3"]
         self.log = (self.folder / f"log-{time.time():.0f}.txt").open("w")
         self.driver = subprocess.Popen(
             [sys.executable, "-m", "scapo.engines.verl", str(RECIPE), *words],
@@ -134,7 +135,7 @@ def test_the_run_goes_on_where_its_checkpoint_was(finished):
 def test_it_learns(finished):
     run, _ = finished
     rewards = [row["reward/mean"] for row in run.rows()]
-    assert sum(rewards[-3:]) / 3 > sum(rewards[:2]) / 2 + 0.05, rewards
+    assert sum(rewards[-3:]) / 3 > sum(rewards[:2]) / 2 + 0.15, rewards
 
 
 def test_it_probes_until_n_0_and_not_after(finished):

@@ -41,6 +41,7 @@ def check_resume(recipe: Recipe, method: MethodSettings) -> None:
 def write_config(recipe: Recipe, config: Any, method: MethodSettings, command: str) -> None:
     """Write config.json (docs/files.md): the recipe with every setting, and verl's whole configuration."""
     from omegaconf import OmegaConf
+    from pyarrow.parquet import ParquetFile
 
     path = Path(recipe.train["path"])
     content = {
@@ -53,7 +54,11 @@ def write_config(recipe: Recipe, config: Any, method: MethodSettings, command: s
         "command": command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
-        "data": {"path": str(path), "sha256": fingerprint(path)},
+        "data": {
+            "path": str(path),
+            "sha256": fingerprint(path),
+            "problems": ParquetFile(path).metadata.num_rows,
+        },
     }
     write_json(recipe.output / "config.json", content)
 
