@@ -43,7 +43,7 @@ _REWRITES = [
         (r"\\(?:displaystyle|textstyle|limits|nolimits|bf|rm|it)(?![A-Za-z])", ""),
         (r"\{\s*([,:])\s*\}", r"\1"),  # 1{,}234 and 4{:}30
         (r"(?<!\\)\\!\s*+", ""),
-        (r"(?<!\\)\\[,;:> ]|(?<!\\)~|\\q?quad(?![A-Za-z])|\\(?:thin|med|thick)?space(?![A-Za-z])", " "),
+        (r"(?<!\\)\\[,;:>\s]|(?<!\\)~|\\q?quad(?![A-Za-z])|\\(?:thin|med|thick)?space(?![A-Za-z])", " "),
         (r"(?<!\\)\\[()\[\]]|\\?\$", " "),
         (r"\\[dtc]?frac(?![A-Za-z])\s*+([0-9]|(?<=\s)[A-Za-z](?![A-Za-z]))", r"\\frac{\1}"),
         (r"\\[dtc]?frac\s*+(?=\{)", r"\\frac"),
