@@ -144,9 +144,9 @@ def test_it_probes_until_n_0_and_not_after(finished):
     assert probed == [2, 4]
     assert [row["step"] for row in run.rows() if row["lambda"] > 0] == probed
     first = run.rows()[0]
-    assert 0.01 < first["drift/mean"] < 2
+    assert 0.001 < first["drift/mean"] < 2
     assert first["drift/noise_floor"] < 1e-4  # float32: packing moves nothing
-    assert 0.3 < first["credit/share_corrected"] < 0.7
+    assert 0.02 < first["credit/share_corrected"] < 0.6  # few tokens carry most of the drift
     assert 0 < first["time/probe_s"] < first["time/step_s"]
 
 

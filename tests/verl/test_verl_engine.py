@@ -253,7 +253,10 @@ def test_our_loss_reaches_the_workers_by_its_settings(recipe_file):
         (["actor_rollout_ref.rollout.top_k=50"], "top_k is 50"),
         (["actor_rollout_ref.rollout.temperature=0"], "temperature is 0"),
         (["trainer.use_v1=false"], "trainer.use_v1 is False"),
-        (["trainer.v1.trainer_mode=separate_async"], "trainer.v1.trainer_mode follows from"),
+        (
+            ["trainer.v1.trainer_mode=separate_async"],
+            "trainer_mode is 'separate_async'.*another number of optimiser steps",
+        ),
         (["data.train_batch_size=8"], "data.train_batch_size follows from the recipe's own sections"),
         (["scapo.method.n_0=8"], "scapo.method.n_0 follows from"),
         (["algorithm.adv_estimator=gae"], "adv_estimator is 'gae'"),

@@ -65,6 +65,7 @@ def fields(count, padding):
         "entropy": [torch.full((length,), 0.5) for length in lengths],
         "raw_prompt": [CHAT] * count,
         "perturbations": [REWRITES] * count,
+        "extra_fields": [{"reward_extra_info": {"reason": "no_box"}}] * count,
     }
 
 
@@ -126,6 +127,7 @@ def test_padding_rows_enter_no_statistic(run):
     assert list(padded.written) == ["advantages"]
     assert padded.lengths == [2, 3, 4, 5, 2, 3, 1, 1]
     assert seconds["probe"] > 0
+    assert padded_metrics["reward/reason/no_box"] == 1.0
 
 
 def test_rewrites_are_tokenised_as_the_prompt_was(run):

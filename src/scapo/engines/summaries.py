@@ -3,6 +3,8 @@
 Shape suffixes: _N responses, _M valid tokens.
 """
 
+from collections import Counter
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -57,3 +59,9 @@ def dead_rows(reward_N: Tensor, group_N: Tensor) -> Tensor:
         scored = scored[~scored.isnan()]
         dead_N[group_N == group] = bool(len(scored) == 0 or scored.amax() == scored.amin())
     return dead_N
+
+
+def reason_shares(reasons: list[str | None]) -> dict[str, float]:
+    """Share of responses per reward reason."""
+    counts = Counter(reason for reason in reasons if reason)
+    return {f"reward/reason/{name}": count / len(reasons) for name, count in sorted(counts.items())}

@@ -7,7 +7,6 @@ import logging
 import math
 import resource
 import sys
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scapo.engines.summaries import credit_summary, drift_summary, histogram
+from scapo.engines.summaries import credit_summary, drift_summary, histogram, reason_shares
 from scapo.engines.trl.credit import Rollout
 
 logger = logging.getLogger(__name__)
@@ -36,12 +35,6 @@ FROM_TRL = {
 }
 """TRL's log names and ours (docs/files.md). Names of ours go through TRL's log as they are."""
 OURS = ("reward/", "drift/", "credit/", "time/", "memory/", "tokens_per_second", "lambda")
-
-
-def reason_shares(reasons: list[str | None]) -> dict[str, float]:
-    """Share of responses per reward reason."""
-    counts = Counter(reason for reason in reasons if reason)
-    return {f"reward/reason/{name}": count / len(reasons) for name, count in sorted(counts.items())}
 
 
 def row_mean(values_NT: Tensor, mask_NT: Tensor) -> list[float | None]:

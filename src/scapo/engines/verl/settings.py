@@ -14,6 +14,7 @@ ROLLOUT = "actor_rollout_ref.rollout"
 REWARD = "pkg://scapo.engines.verl.reward"
 TRAINER = "scapo"
 """The name under which our trainer is registered with verl."""
+MODE = "trainer.v1.trainer_mode"
 LOSS = "scapo"
 """The name under which our loss is registered with verl."""
 
@@ -88,7 +89,7 @@ def derived(recipe: Recipe, method: MethodSettings) -> dict[str, Any]:
         "algorithm.norm_adv_by_std_in_grpo": method.std != "none",
         "reward.custom_reward_function.path": REWARD,
         "reward.custom_reward_function.name": "compute_score",
-        "trainer.v1.trainer_mode": TRAINER,
+        MODE: TRAINER,
         "trainer.default_local_dir": str(recipe.output.resolve() / "checkpoints"),
         "trainer.project_name": "scapo",
         "trainer.experiment_name": recipe.label,
@@ -147,7 +148,7 @@ def _lines(settings: Mapping[str, Any]) -> list[str]:
 
 def _refuse_twice(recipe: Recipe, fixed: Mapping[str, Any]) -> None:
     """Settings that follow from the recipe are said there, so that the schedule and the data agree with them."""
-    names = {key.lstrip("+") for key in fixed}
+    names = {key.lstrip("+") for key in fixed} - {MODE}  # another mode is refused by its name (checks.py)
     given = [*recipe.verl, *(word.partition("=")[0] for word in recipe.overrides)]
     for key in given:
         if key.lstrip("+~") in names or key.lstrip("+~").partition(".")[0] == TRAINER:

@@ -14,6 +14,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.debug import marked_timer
 
+from scapo.engines.summaries import reason_shares
 from scapo.engines.verl import data_plane
 from scapo.engines.verl.checks import check_method
 from scapo.engines.verl.credit import Credited, Tools, credited
@@ -25,7 +26,7 @@ from scapo.engines.verl.runlog import RunLog
 from scapo.engines.verl.scoring import Ids
 from scapo.engines.verl.settings import TRAINER
 
-FIELDS = ("uid", "response_mask", "rm_scores", "old_log_probs", "entropy")
+FIELDS = ("uid", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields")
 SCORED = ("prompts", "responses", "raw_prompt", PERTURBATIONS)
 """Fields that are read only for a step that scores responses again."""
 
@@ -57,7 +58,7 @@ class ScapoTrainer(PPOTrainerSync):
             if scores_again:
                 self._add_ids(rollout, fields, real)
             found = credited(rollout, self._tools())
-        metrics.update(found.metrics)
+        metrics.update(found.metrics | _reasons([fields["extra_fields"][n] for n in real]))
         return data_plane.write(batch, *_as_fields(fields, real, found))
 
     @property
@@ -138,6 +139,11 @@ class ScapoTrainer(PPOTrainerSync):
         self._run_log = RunLog(
             tracking, self.config.scapo.output, self.method.schedule, self._updates, self.global_steps
         )
+
+
+def _reasons(extra_fields: list[Any]) -> dict[str, float]:
+    """Share of responses per reason of the reward (reward.py)."""
+    return reason_shares([(extra.get("reward_extra_info") or {}).get("reason") for extra in extra_fields])
 
 
 def _as_fields(
