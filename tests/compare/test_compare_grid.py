@@ -71,6 +71,8 @@ def test_means_and_paired_differences_over_seeds(grid):
     assert grpo["difference"] == {}
     # five rollouts: the last one is the final tenth, 0.40 + seed / 100 for grpo at step 9
     assert grpo["seeds"]["2"]["train/reward"] == pytest.approx(0.42)
+    # 0.00 0.10 0.20 0.30 0.40, each + 2 / 100
+    assert grpo["seeds"]["2"]["train/mean"] == pytest.approx(0.22)
     # scapo stands at 0.20 + 0.1 i + seed / 100: level with it at i = 2, step 5
     assert scapo["steps_to_baseline"] == {"seeds": {"1": 5, "2": 5, "3": 5}, "reached": 3, "mean": 5}
     assert grpo["steps_to_baseline"]["mean"] == 9
@@ -208,7 +210,9 @@ def test_the_average_is_over_test_sets_and_the_credit_is_judged_early(tmp_path):
     first = _world_cell(tmp_path / "1", "grpo", 1, [0.9, 0.5, 0.5, 0.5, 0.1], {"a": 0.2, "b": 0.4})
     second = _world_cell(tmp_path / "2", "grpo", 2, [0.7, 0.5, 0.5, 0.5, 0.3], {"a": 0.4, "b": 0.8})
     found = compare_runs([first, second], "grpo", {"grpo": "GRPO"})["grpo"]
-    assert found["seeds"]["1"] == pytest.approx({"a": 0.2, "b": 0.4, "average": 0.3, "train/reward": 0.5})
+    assert found["seeds"]["1"] == pytest.approx(
+        {"a": 0.2, "b": 0.4, "average": 0.3, "train/reward": 0.5, "train/mean": 0.5}
+    )
     assert found["mean"]["average"]["value"] == pytest.approx(0.45)  # of 0.3 and 0.6
     credit = found["credit"]["shortcut_auc"]
     assert credit["seeds"] == {"1": 0.9, "2": 0.7}  # a fifth of ten steps: only the rollout at step 1

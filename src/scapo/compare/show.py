@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from scapo.compare.table import AVERAGE, CREDIT, TRAIN
+from scapo.compare.table import AVERAGE, CREDIT, TRAIN, WHOLE
 
 
 def show_tables(console: Console, content: Mapping[str, Any]) -> None:
@@ -14,7 +14,7 @@ def show_tables(console: Console, content: Mapping[str, Any]) -> None:
     results = content["results"]
     if not results:
         return
-    last = (AVERAGE, TRAIN)
+    last = (AVERAGE, TRAIN, WHOLE)
     found = {name for entry in results.values() for name in entry["mean"]}
     sets = sorted(found, key=lambda name: (name in last and 1 + last.index(name), name))
     means = Table(

@@ -16,6 +16,8 @@ FINAL_SHARE = 0.1
 """Share of a training's rollouts whose mean reward is its final one, and the width of the running mean."""
 TRAIN = "train/reward"
 """The name under which the final training reward stands beside the test sets."""
+WHOLE = "train/mean"
+"""Likewise the mean reward over the whole training: high where a method learns early, and little noise in it."""
 AVERAGE = "average"
 """The name of the plain mean over the test sets, where there are two or more."""
 EARLY_SHARE = 0.2
@@ -77,6 +79,7 @@ def read_cell(cell: Cell) -> dict[str, Any]:
     spent = sum(value for row in rows for name, value in row.items() if name.startswith("time/"))
     if curve:
         scores[TRAIN] = final_reward(curve)
+        scores[WHOLE] = fmean(reward for _, reward in curve)
     return {
         "scores": scores,
         "curve": curve,
