@@ -23,6 +23,8 @@ class _Module(types.ModuleType):
             return lambda *args, **kwargs: 0
         if name in ("empty_cache", "ipc_collect", "reset_peak_memory_stats", "set_device", "synchronize"):
             return lambda *args, **kwargs: None
+        if name in ("get_rng_state", "set_rng_state"):
+            return getattr(torch, name)
         if name == "get_device_name":
             return lambda *args, **kwargs: "CPU"
         if name == "mem_get_info":
