@@ -113,6 +113,15 @@ def test_pointing_at_a_method_brings_out_its_lines(browser, compared):
     page.close()
 
 
+def test_bars_of_long_and_short_names_start_at_one_place(browser, compared):
+    page, _ = opened(browser, compared)
+    lefts = "[...document.querySelectorAll('.barrow .stack')].map((bar) => bar.getBoundingClientRect().left)"
+    found = page.evaluate(lefts)
+    assert len(found) == 10
+    assert max(found) - min(found) < 1
+    page.close()
+
+
 def test_pointing_at_a_token_shows_its_numbers(browser, report):
     page, _ = opened(browser, report)
     response = case_row("world-17", 8)["responses"][0]

@@ -133,6 +133,14 @@ def test_ten_methods_are_drawn_one_by_one_beside_the_baseline(page):
     assert len(page.encode()) < 1.5e6
 
 
+def test_accuracy_over_training_needs_checkpoints_where_methods_are_many(ten, tmp_path):
+    base = eval_run(tmp_path / "base", "base", "runs/world/base", {"conflict": 0.3}, problems=6)
+    assert "Accuracy on conflict over training" not in build_report([ten, base])
+    halfway = str(ten / "grpo" / "seed-1" / "checkpoint-9")
+    half = eval_run(tmp_path / "half", "GRPO", halfway, {"conflict": 0.4}, problems=6)
+    assert "Accuracy on conflict over training" in build_report([ten, base, half])
+
+
 def test_the_comparison_holds_only_what_the_results_do_not(page):
     found = section(page, "comparison")
     assert "Accuracy %" not in found

@@ -19,7 +19,7 @@ def tell_apart(runs: "Runs") -> None:
     names = _names(runs.compare)
     users: dict[str, set[Home]] = {}
     loose: list[Any] = [*runs.train, *runs.evaluate]
-    placed = [(run, _home(run.path.resolve(), list(homes))) for run in loose]
+    placed = [(run, _home(run, list(homes))) for run in loose]
     for label, home in _uses(placed, homes):
         users.setdefault(label, set()).add(home)
     shared = {label for label, found in users.items() if len(found) > 1}
@@ -46,8 +46,10 @@ def _uses(placed: list[tuple[Any, Home]], homes: "dict[Path, CompareRun]") -> It
         yield from ((str(entry.get("label")), home) for entry in compared.content["results"].values())
 
 
-def _home(path: Path, homes: Sequence[Path]) -> Home:
-    return next((home for home in homes if path.is_relative_to(home)), None)
+def _home(run: Any, homes: Sequence[Path]) -> Home:
+    """A run belongs to the comparison that it lies in, or that its model lies in (a checkpoint, say)."""
+    places = [run.path.resolve(), *([Path(model).resolve()] if (model := getattr(run, "model", "")) else [])]
+    return next((home for home in homes if any(place.is_relative_to(home) for place in places)), None)
 
 
 def _names(compared: "Sequence[CompareRun]") -> dict[Path, str]:

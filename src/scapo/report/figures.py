@@ -22,6 +22,7 @@ from scapo.report.style import (
 )
 
 MAX_LABEL = 26
+EDGE = 0.02  # how far the axis of a share goes beyond 0 and 1
 PERCENT = FuncFormatter(lambda value, _: f"{100 * value:.4g}%")
 
 
@@ -173,6 +174,10 @@ def dots(
             axes.set_xlim(left=0)
         if percent:
             axes.xaxis.set_major_formatter(PERCENT)
+            low, high = axes.get_xlim()
+            axes.set_xlim(
+                max(low, -EDGE), min(high, 1 + EDGE)
+            )  # a wide interval may pass what a share can be
         axes.set_xlabel(xlabel)
 
     return draw(name, alt, 46 + 24 * len(rows) + (16 if xlabel else 0), paint)

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from scapo.report.cells import Cell
 from scapo.report.figures import Series, powers
 from scapo.report.results import Results
+from scapo.report.style import MANY
 
 
 def pass_views(results: Results, styles: dict[str, int]) -> list[dict[str, str]]:
@@ -20,6 +22,8 @@ def _plot(results: Results, suite: str, styles: dict[str, int]) -> dict[str, str
     if not curves:
         return None
     series = [_series(label, styles[label], curve) for label, curve in curves.items()]
+    if len(series) > MANY:
+        series = [replace(one, band=None) for one in series]
     ends = ", ".join(f"{one.label} {one.y[-1]:.3g} at k = {one.x[-1]:.0f}" for one in series)
     svg = powers(f"pass {suite}", f"pass@k on {suite}: {ends}", series)
     return {"title": suite, "note": "", "svg": svg}

@@ -116,7 +116,7 @@ def _load_train(path: Path) -> TrainRun:
     metrics = [numbers_only(row) for row in read_rows(path / "metrics.jsonl", notes)]
     metrics = sorted((row for row in metrics if "step" in row), key=lambda row: row["step"])
     if not metrics:
-        notes.append(f"{path}: no step has been written to metrics.jsonl yet, so {label} has no curves.")
+        notes.append(f"{path}: no step has been written to metrics.jsonl yet, so this run has no curves.")
     elif not (path / "model").is_dir():
         notes.append(f"{path}: no final model yet; {label} is shown up to step {metrics[-1]['step']:.0f}.")
     return TrainRun(

@@ -55,6 +55,7 @@ def training_view(runs: Runs, results: Results, styles: dict[str, int]) -> dict[
         "accuracy": [
             _figure(f"Accuracy on {suite}", "", series, scene, True, SMALLEST)
             for suite, series in accuracy_curves(runs, results, styles).items()
+            if not many or any(len(one.x) > 2 for one in series)  # from start to end is told by Results
         ],
         "more": [plot for row in small if (plot := _plot(methods, styles, scene, *row))],
         "spans": _spans(spans),
