@@ -158,7 +158,12 @@ def by_hand(**changes):
     gain = {"value": 0.03, "stderr": 0.005, "seeds": 3, "low": 0.0085, "high": 0.0515}
     grpo = {
         "label": "GRPO",
-        "mean": {"train/reward": reward, "average": reward, "agree": reward},
+        "mean": {
+            "train/reward": reward,
+            "train/mean": reward | {"value": 0.65},
+            "average": reward,
+            "agree": reward,
+        },
         "difference": {},
         "steps_to_baseline": {"seeds": {"1": 30, "2": 34, "3": 32}, "reached": 3, "mean": 32.0},
         "seconds_per_step": {"value": 2.5, "stderr": 0.25, "seeds": 3},
@@ -167,7 +172,11 @@ def by_hand(**changes):
     }
     scapo = grpo | {
         "label": "SCAPO",
-        "difference": {"agree": gain, "train/reward": gain | {"value": -0.001}},
+        "difference": {
+            "agree": gain,
+            "train/reward": gain | {"value": -0.001},
+            "train/mean": gain | {"value": 0.01},
+        },
         "steps_to_baseline": {"seeds": {"1": 20, "2": None, "3": 25}, "reached": 2, "mean": 22.5},
         "credit": {
             "shortcut_auc_within": {
@@ -192,10 +201,12 @@ def test_a_comparison_without_its_runs_is_shown_whole(tmp_path):
     assert cells_of(rows, "SCAPO") == [
         "75.0 ± 1.0",
         "−0.1 ≈ within noise −2.3 to +2.1",
+        "65.0 ± 1.0",
+        "+1.0 ≈ within noise −1.2 to +3.2",
         "22 2 of 3 seeds",
         "2.50 ± 0.25",
     ]
-    assert cells_of(rows, "GRPO")[1:3] == ["–", "32 3 of 3 seeds"]
+    assert cells_of(rows, "GRPO")[1:5] == ["–", "65.0 ± 1.0", "–", "32 3 of 3 seeds"]
     assert "0.912 ± 0.002" in cells_of(found[found.index("First fifth") :], "SCAPO")
     assert cells_of(found[found.index("First fifth") :], "GRPO") == ["–"]
 

@@ -12,8 +12,8 @@ from scapo.report.setup_view import command_text
 from scapo.report.statistics import Estimate
 from scapo.report.text import percent, points, short
 
-TRAIN = "train/reward"
-LAST = ("average", TRAIN)  # after the test sets
+TRAIN, WHOLE = "train/reward", "train/mean"
+LAST = ("average", TRAIN, WHOLE)  # after the test sets
 CREDIT = {
     "shortcut_auc": "AUC, whole rollout",
     "shortcut_auc_within": "AUC within a response",
@@ -73,7 +73,7 @@ def _told(entries: Mapping[str, Entry], results: Results) -> bool:
 def _accuracy(entries: Mapping[str, Entry], baseline: str, styles: dict[str, int]) -> dict[str, Any] | None:
     """A row per method, a column per test set: mean and error, difference and interval."""
     found = dict.fromkeys(name for entry in entries.values() for name in _inner(entry, "mean"))
-    names = [name for name in found if name != TRAIN]
+    names = [name for name in found if name not in (TRAIN, WHOLE)]
     if not names:
         return None
     heads = [_plain_head(name, aggregate=name in LAST) for name in sorted(names, key=LAST.__contains__)]
@@ -87,12 +87,14 @@ def _accuracy(entries: Mapping[str, Entry], baseline: str, styles: dict[str, int
 
 
 def _cost(entries: Mapping[str, Entry], baseline: str, styles: dict[str, int]) -> list[dict[str, Any]]:
-    """Per method the final training reward, the steps to the baseline's and the seconds per step."""
+    """Per method the reward of the end and of the whole of training, steps to the baseline's, seconds per step."""
     return [
         {
             "head": _head(entry, styles),
             "reward": _mean(entry, TRAIN),
             "difference": None if name == baseline else _gain(entry, TRAIN),
+            "whole": _mean(entry, WHOLE),
+            "whole_difference": None if name == baseline else _gain(entry, WHOLE),
             "reached": _reached(_inner(entry, "steps_to_baseline")),
             "seconds": _with_error(_inner(entry, "seconds_per_step"), "{:.2f}"),
         }
