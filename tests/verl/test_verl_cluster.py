@@ -135,7 +135,7 @@ def test_the_run_goes_on_where_its_checkpoint_was(finished):
 def test_it_learns(finished):
     run, _ = finished
     rewards = [row["reward/mean"] for row in run.rows()]
-    assert sum(rewards[-3:]) / 3 > sum(rewards[:2]) / 2 + 0.15, rewards
+    assert sum(rewards[-3:]) / 3 > sum(rewards[:2]) / 2 + 0.08, rewards
 
 
 def test_it_probes_until_n_0_and_not_after(finished):
