@@ -152,7 +152,7 @@ def test_what_can_t_be_trained_is_refused_before_anything_runs(grid):
 
 def test_without_suites_only_training_is_compared(grid):
     content = grid(suites=())
-    assert list(content["results"]["scapo"]["difference"]) == ["train/reward"]
+    assert list(content["results"]["scapo"]["difference"]) == ["train/reward", "train/mean"]
     assert all(call.startswith("train") for call in grid.calls())
 
 
