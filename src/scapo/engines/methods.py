@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from scapo.algorithm import LambdaSchedule, method
 from scapo.errors import ScapoError
 from scapo.perturb.kinds import SEMIFACTUAL, Kind
 
@@ -31,11 +32,66 @@ LABELS = {
 }
 
 
-def probed_kinds(source: str, kinds: Sequence[str] | None) -> tuple[str, ...]:
-    """The perturbation kinds whose drift makes the correction."""
-    if source == "counterfactual":
-        return (Kind.COUNTERFACTUAL.value,)
-    return tuple(kinds) if kinds else tuple(kind.value for kind in SEMIFACTUAL)
+class MethodProperties:
+    """What follows from an engine's method settings."""
+
+    credit: str
+    lambda_0: float
+    n_0: int
+    source: str
+    kinds: Any
+
+    @property
+    def schedule(self) -> LambdaSchedule:
+        """lambda per optimiser step; zero throughout for every credit but the semifactual one."""
+        return LambdaSchedule(self.lambda_0 if self.credit == "semifactual" else 0.0, self.n_0)
+
+    @property
+    def probes(self) -> bool:
+        """Whether any step of the run needs the probe."""
+        return self.schedule.at(1) > 0
+
+    @property
+    def scores_again(self) -> bool:
+        """Whether responses pass through the model a second time: the probe, or CF-GRPO's masked spans."""
+        return self.probes or self.credit == "cf_grpo"
+
+    @property
+    def probed_kinds(self) -> tuple[str, ...]:
+        """The perturbation kinds whose drift makes the correction."""
+        if self.source == "counterfactual":
+            return (Kind.COUNTERFACTUAL.value,)
+        return tuple(self.kinds) if self.kinds else tuple(kind.value for kind in SEMIFACTUAL)
+
+
+def method_choices(name: str) -> dict[str, Any]:
+    """The settings of a named method that all engines spell alike. Raises ScapoError listing the known names."""
+    chosen = method(name)
+    return {
+        "credit": chosen.credit,
+        "objective": chosen.objective,
+        "sign": chosen.sign,
+        "source": "counterfactual" if chosen.counterfactual else chosen.source,
+        "dead_groups": "keep" if chosen.keep_constant_groups else "drop",
+    }
+
+
+def check_kinds(kinds: Sequence[str] | None, where: str = "kinds") -> None:
+    """Raises ScapoError for a kind of rewrite that is none."""
+    known = [kind.value for kind in Kind]
+    for kind in kinds or ():
+        if kind not in known:
+            raise ScapoError(f"{where} holds {kind!r}; a kind is one of {', '.join(known)}.")
+
+
+def check_credit_constants(credit: str, constants: dict[str, Any]) -> None:
+    """Raises ScapoError for a constant that the credit does not have."""
+    known = CREDIT_CONSTANTS.get(credit, ())
+    for name in constants:
+        if name not in known:
+            raise ScapoError(
+                f"The credit {credit!r} has no constant {name!r}; it has {', '.join(known) or 'none'}."
+            )
 
 
 def method_label(name: str) -> str:

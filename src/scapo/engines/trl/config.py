@@ -5,11 +5,15 @@ from typing import Any, ClassVar
 
 from trl import GRPOConfig
 
-from scapo.algorithm import LambdaSchedule
-from scapo.engines.methods import CHOICES, CREDIT_CONSTANTS, plain_constants, probed_kinds
+from scapo.engines.methods import (
+    CHOICES,
+    MethodProperties,
+    check_credit_constants,
+    check_kinds,
+    plain_constants,
+)
 from scapo.engines.trl.objective import check_own_loss, chosen_objective
 from scapo.errors import ScapoError
-from scapo.perturb.kinds import Kind
 
 TOKEN_REDUCTIONS = ("dapo", "grpo", "bnpo", "dr_grpo")
 """TRL's `loss_type` values of the clipped token objective; they differ only in how tokens are averaged."""
@@ -21,7 +25,7 @@ def _option(default: Any, text: str) -> Any:
 
 
 @dataclass
-class ScapoConfig(GRPOConfig):
+class ScapoConfig(MethodProperties, GRPOConfig):
     """Settings of `ScapoTrainer`. Every GRPOConfig field works; the defaults changed here are the paper's.
 
     The credit (what a token gets) and the objective (how it is optimised) are chosen apart:
@@ -95,29 +99,9 @@ class ScapoConfig(GRPOConfig):
             self._check_probe()
 
     @property
-    def schedule(self) -> LambdaSchedule:
-        """lambda per optimiser step; zero throughout for the outcome credit."""
-        return LambdaSchedule(self.lambda_0 if self.credit == "semifactual" else 0.0, self.n_0)
-
-    @property
-    def probes(self) -> bool:
-        """Whether any step of the run needs the probe."""
-        return self.schedule.at(1) > 0
-
-    @property
-    def scores_again(self) -> bool:
-        """Whether responses are scored a second time by our own pass: the probe, or CF-GRPO's masked spans."""
-        return self.probes or self.credit == "cf_grpo"
-
-    @property
     def own_loss(self) -> bool:
         """Whether the loss is our `policy_loss`; else it is TRL's."""
         return self.objective != "clipped" or self.credit == "fipo"
-
-    @property
-    def probed_kinds(self) -> tuple[str, ...]:
-        """The perturbation kinds whose drift makes the correction."""
-        return probed_kinds(self.source, self.kinds)
 
     @property
     def updates_per_rollout(self) -> int:
@@ -129,10 +113,7 @@ class ScapoConfig(GRPOConfig):
             value = getattr(self, name)
             if value not in choices:
                 raise ScapoError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
-        known = [kind.value for kind in Kind]
-        for kind in self.kinds or ():
-            if kind not in known:
-                raise ScapoError(f"kinds holds {kind!r}; a kind is one of {', '.join(known)}.")
+        check_kinds(self.kinds)
         _ = self.schedule  # LambdaSchedule checks lambda_0 and n_0
 
     def _check_objective(self) -> None:
@@ -164,12 +145,7 @@ class ScapoConfig(GRPOConfig):
                 "those instead of objective_constants."
             )
         chosen_objective(self)  # names unknown constants
-        known = CREDIT_CONSTANTS.get(self.credit, ())
-        for name in plain_constants(self.credit_constants):
-            if name not in known:
-                raise ScapoError(
-                    f"The credit {self.credit!r} has no constant {name!r}; it has {', '.join(known) or 'none'}."
-                )
+        check_credit_constants(self.credit, plain_constants(self.credit_constants))
 
     def _check_engine(self) -> None:
         window, rollout = self.gradient_accumulation_steps, self.steps_per_generation * self.num_iterations

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scapo.algorithm import method
-from scapo.engines.methods import method_label
+from scapo.engines.methods import method_choices, method_label
 
 LOSS_TYPES = {"token_mean": "dapo", "sequence_mean": "grpo", "constant": "dr_grpo"}
 """Our reductions by TRL's names."""
@@ -19,11 +19,7 @@ def method_settings(name: str) -> dict[str, Any]:
     """
     chosen = method(name)
     return {
-        "credit": chosen.credit,
-        "objective": chosen.objective,
-        "sign": chosen.sign,
-        "source": "counterfactual" if chosen.counterfactual else chosen.source,
-        "dead_groups": "keep" if chosen.keep_constant_groups else "drop",
+        **method_choices(name),
         "scale_rewards": "none" if chosen.std == "none" else "group",
         "loss_type": LOSS_TYPES[chosen.reduction],
     }

@@ -4,12 +4,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
-from scapo.algorithm import LambdaSchedule, method
+from scapo.algorithm import method
 from scapo.algorithm.advantage import Std
 from scapo.algorithm.objective import Objective, Reduction, make_objective
-from scapo.engines.methods import CHOICES, CREDIT_CONSTANTS, plain_constants, probed_kinds
+from scapo.engines.methods import (
+    CHOICES,
+    MethodProperties,
+    check_credit_constants,
+    check_kinds,
+    method_choices,
+    plain_constants,
+)
 from scapo.errors import ScapoError
-from scapo.perturb.kinds import Kind
 
 LOSS_AGG_MODES = {
     "token_mean": "token-mean",
@@ -20,7 +26,7 @@ LOSS_AGG_MODES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodSettings:
+class MethodSettings(MethodProperties):
     """How credit is assigned and what is optimised; the defaults are the paper's.
 
     std, reduction: as in `scapo.algorithm.Method`. noise_rows: responses scored again per rollout under their
@@ -60,27 +66,9 @@ class MethodSettings:
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
     @property
-    def schedule(self) -> LambdaSchedule:
-        """lambda per optimiser step; zero throughout for every credit but the semifactual one."""
-        return LambdaSchedule(self.lambda_0 if self.credit == "semifactual" else 0.0, self.n_0)
-
-    @property
-    def probes(self) -> bool:
-        return self.schedule.at(1) > 0
-
-    @property
-    def scores_again(self) -> bool:
-        """Whether responses pass through the model a second time: the probe, or CF-GRPO's masked spans."""
-        return self.probes or self.credit == "cf_grpo"
-
-    @property
     def own_loss(self) -> bool:
         """Whether the loss is our `policy_loss`; else it is verl's (which averages SAPO over responses only)."""
         return self.objective == "sapo" or self.credit == "fipo"
-
-    @property
-    def probed_kinds(self) -> tuple[str, ...]:
-        return probed_kinds(self.source, self.kinds)
 
     def make_objective(self) -> Objective:
         return make_objective(self.objective, **plain_constants(self.objective_constants))
@@ -92,29 +80,14 @@ class MethodSettings:
                 raise ScapoError(
                     f"method.{name} is {getattr(self, name)!r}; it must be one of {', '.join(map(repr, allowed))}."
                 )
-        for kind in self.kinds or ():
-            if kind not in [known.value for known in Kind]:
-                raise ScapoError(
-                    f"method.kinds holds {kind!r}; a kind is one of {', '.join(known.value for known in Kind)}."
-                )
-        for name in self.credit_constants:
-            if name not in CREDIT_CONSTANTS.get(self.credit, ()):
-                known = ", ".join(CREDIT_CONSTANTS.get(self.credit, ())) or "none"
-                raise ScapoError(f"The credit {self.credit!r} has no constant {name!r}; it has {known}.")
+        check_kinds(self.kinds, "method.kinds")
+        check_credit_constants(self.credit, self.credit_constants)
         _ = self.schedule, self.make_objective()
 
 
 def _named(name: str) -> dict[str, Any]:
     chosen = method(name)
-    return {
-        "credit": chosen.credit,
-        "objective": chosen.objective,
-        "sign": chosen.sign,
-        "source": "counterfactual" if chosen.counterfactual else chosen.source,
-        "dead_groups": "keep" if chosen.keep_constant_groups else "drop",
-        "std": chosen.std,
-        "reduction": chosen.reduction,
-    }
+    return method_choices(name) | {"std": chosen.std, "reduction": chosen.reduction}
 
 
 def _plain(given: Mapping[str, Any]) -> dict[str, Any]:
