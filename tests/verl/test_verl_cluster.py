@@ -37,7 +37,7 @@ def world(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("world")
     for words in (
-        ["world", f"{folder}/world", "--train", "1", "--test", "160"],
+        ["world", f"{folder}/world", "--train", "1", "--test", "32"],
         ["perturb", f"{folder}/world/test_conflict.jsonl", "-o", f"{folder}/train.perturbed.jsonl"],
         ["problems", "to-verl", f"{folder}/train.perturbed.jsonl", "-o", f"{folder}/train.parquet"],
     ):
@@ -135,7 +135,8 @@ def test_the_run_goes_on_where_its_checkpoint_was(finished):
 def test_it_learns(finished):
     run, _ = finished
     rewards = [row["reward/mean"] for row in run.rows()]
-    assert sum(rewards[-3:]) / 3 > sum(rewards[:2]) / 2 + 0.08, rewards
+    # Two rollouts see all 32 problems, so first and last pass differ by sampling alone (standard error 0.04).
+    assert sum(rewards[-2:]) / 2 > sum(rewards[:2]) / 2 + 0.08, rewards
 
 
 def test_it_probes_until_n_0_and_not_after(finished):

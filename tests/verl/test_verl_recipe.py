@@ -4,10 +4,12 @@ import importlib.util
 
 import pytest
 
+from scapo.engines.verl.launch import train
 from scapo.engines.verl.method import MethodSettings
 from scapo.engines.verl.recipe import load_recipe, split_words
 from scapo.engines.verl.settings import ACTOR, derived, hydra_value, loss_settings
 from scapo.errors import ScapoError
+from scapo.files import output_lock
 
 RECIPE = """label: Mine
 model: some/model
@@ -143,3 +145,9 @@ def test_hydra_values(value, text):
         from hydra.core.override_parser.overrides_parser import OverridesParser
 
         assert OverridesParser.create().parse_override(f"k={text}").value() == value
+
+
+def test_a_second_run_in_one_directory_is_refused(recipe_file, tmp_path):
+    recipe = load_recipe(recipe_file, [f"output={tmp_path / 'run'}"])
+    with output_lock(recipe.output), pytest.raises(ScapoError, match="being written by another process"):
+        train(recipe)

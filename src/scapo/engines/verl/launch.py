@@ -13,6 +13,7 @@ from scapo.engines.verl.recipe import Recipe, load_recipe
 from scapo.engines.verl.rundir import check_resume, write_config
 from scapo.engines.verl.settings import compose
 from scapo.errors import ScapoError
+from scapo.files import output_lock
 
 USAGE = "Usage: python -m scapo.engines.verl RECIPE.yaml [key=value ...]   (docs/cluster.md)"
 
@@ -32,11 +33,12 @@ def main(words: Sequence[str]) -> int:
 
 def train(recipe: Recipe) -> None:
     """Check everything that can be checked here, then start Ray (or join its cluster) and train."""
-    config, method, notes = prepare(recipe)
-    for line in [*notes, *describe(recipe, config, method)]:
-        print(line, flush=True)
-    write_config(recipe, config, method, " ".join(sys.argv))
-    _run(config)
+    with output_lock(recipe.output):
+        config, method, notes = prepare(recipe)
+        for line in [*notes, *describe(recipe, config, method)]:
+            print(line, flush=True)
+        write_config(recipe, config, method, " ".join(sys.argv))
+        _run(config)
 
 
 def prepare(recipe: Recipe) -> tuple[Any, MethodSettings, list[str]]:
