@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from scapo.engines.recipefile import read_recipe
 from scapo.errors import ScapoError
 
 METHOD = (
@@ -56,14 +57,7 @@ def load_recipe(path: Path | str, overrides: Sequence[str] = ()) -> Recipe:
         ScapoError: naming the file and the key, with the nearest valid one.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ScapoError(f"{path} is not a file. Recipes that come with SCAPO are in the folder recipes/.")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ScapoError(f"{path} is not valid YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise ScapoError(f"{path} must hold `key: value` lines at its top level, such as `model: ...`.")
+    content = read_recipe(path, "recipes/")
     _apply(content, parse_overrides(overrides))
     _check_keys(content, str(path))
     for name in ("model", "train"):

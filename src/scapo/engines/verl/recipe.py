@@ -40,6 +40,7 @@ from typing import Any
 import yaml
 
 from scapo.engines.methods import method_label
+from scapo.engines.recipefile import read_recipe
 from scapo.errors import ScapoError
 
 METHOD = (
@@ -85,7 +86,7 @@ def load_recipe(path: Path | str, words: Sequence[str] = ()) -> Recipe:
         ScapoError: naming the file and the key, with the nearest valid one.
     """
     path = Path(path)
-    content = _read(path)
+    content = read_recipe(path, "recipes/verl/")
     own, overrides = split_words(words)
     for key, value in own:
         _set(content, key, value)
@@ -138,20 +139,6 @@ def flattened(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield from flattened(value, f"{name}.")
         else:
             yield name, value
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise ScapoError(
-            f"{path} is not a file. Recipes that come with SCAPO are in the folder recipes/verl/."
-        )
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ScapoError(f"{path} is not valid YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise ScapoError(f"{path} must hold `key: value` lines at its top level, such as `model: ...`.")
-    return content
 
 
 def _label(method: Mapping[str, Any]) -> str:
